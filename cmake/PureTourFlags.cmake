@@ -1,0 +1,14 @@
+# Compile flags shared by every target, as one interface library.
+add_library(puretour_flags INTERFACE)
+target_compile_features(puretour_flags INTERFACE cxx_std_20)
+# Contraction to fused multiply-add would change the sign of near-zero predicates from one machine to the next;
+# kernels that want FMA ask for it by intrinsic.
+target_compile_options(puretour_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wno-psabi)
+if(PURETOUR_WERROR)
+  target_compile_options(puretour_flags INTERFACE -Werror)
+endif()
+if(PURETOUR_SANITIZE)
+  target_compile_options(puretour_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer)
+  target_link_options(puretour_flags INTERFACE -fsanitize=address,undefined)
+endif()

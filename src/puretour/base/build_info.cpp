@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/base/build_info.h"
+
+#include <fstream>
+
+namespace puretour {
+
+BuildInfo build_info() {
+#if defined(__clang__)
+  const std::string compiler = "Clang " __clang_version__;
+#elif defined(__GNUC__)
+  const std::string compiler = "GCC " __VERSION__;
+#else
+  const std::string compiler = "unknown";
+#endif
+  return {PURETOUR_VERSION, PURETOUR_COMMIT, PURETOUR_BUILD_TYPE, compiler};
+}
+
+CpuInfo cpu_info() {
+  CpuInfo info{"unknown", "baseline"};
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) {
+      info.name = line.substr(colon + 2);
+      break;
+    }
+  }
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bw")) {
+    info.vector_extension = "avx512";
+  } else if (__builtin_cpu_supports("avx2")) {
+    info.vector_extension = "avx2";
+  }
+#endif
+  return info;
+}
+
+}  // namespace puretour

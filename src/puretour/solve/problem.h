@@ -1,0 +1,58 @@
+// What the classical solvers work on: integer costs and candidate neighbours of an instance.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "puretour/geometry/neighbours.h"
+#include "puretour/tour/instance.h"
+
+namespace puretour {
+
+/// Integer edge costs (exact comparisons, no rounding noise in gains) plus sorted candidate lists.
+/// TSPLIB metrics and whole-number matrices keep their values; other lengths are scaled so that the longest possible
+/// edge is near 2^29. Sums of costs need 64 bits.
+class Problem {
+ public:
+  using Cost = std::int32_t;
+  using Length = std::int64_t;
+
+  /// Costs come from a full table up to this many nodes, and are computed from coordinates above it.
+  static constexpr std::size_t kTableLimit = 4000;
+
+  /// `num_candidates` nearest nodes (by cost, ties by index) per node.
+  Problem(const Instance& instance, std::size_t num_candidates, int threads = 1);
+
+  [[nodiscard]] NodeId size() const { return size_; }
+
+  [[nodiscard]] Cost cost(NodeId i, NodeId j) const {
+    if (!table_.empty())
+      return table_[static_cast<std::size_t>(i) * static_cast<std::size_t>(size_) + static_cast<std::size_t>(j)];
+    return computed_cost(i, j);
+  }
+
+  [[nodiscard]] std::span<const NodeId> candidates(NodeId i) const { return candidates_.of(i); }
+
+  /// Coordinates where the instance has them (possibly display coordinates), else empty.
+  [[nodiscard]] std::span<const Point> points() const { return points_; }
+
+  /// Sum of costs of the closed tour.
+  [[nodiscard]] Length length(std::span<const NodeId> order) const;
+
+  /// A cost sum in the unit of the instance (the exact length where costs are not scaled).
+  [[nodiscard]] double to_instance_length(Length length) const { return static_cast<double>(length) / scale_; }
+
+ private:
+  [[nodiscard]] Cost computed_cost(NodeId i, NodeId j) const;
+
+  NodeId size_ = 0;
+  Metric metric_ = Metric::kEuclidean;
+  double scale_ = 1;  // cost = round(distance * scale); 1 for whole-number metrics
+  std::vector<Point> points_;
+  std::vector<Cost> table_;
+  NeighbourLists candidates_;
+};
+
+}  // namespace puretour
