@@ -18,11 +18,13 @@ TEST(KdTree, CountsInDiscsLikeTheDefinition) {
       const KdTree tree(points);
       Rng rng(n);
       for (int trial = 0; trial < 300; ++trial) {
-        const Point a = points[rng.below(n)];
-        const Point b = points[rng.below(n)];
-        const std::size_t expected = count_inside_diametral_disc(a, b, points);
-        ASSERT_EQ(tree.count_inside_diametral_disc(a, b), expected) << name << " n = " << n;
-        const std::size_t limited = tree.count_inside_diametral_disc(a, b, 2);
+        const auto a = static_cast<NodeId>(rng.below(n));
+        const auto b = static_cast<NodeId>(rng.below(n));
+        const std::size_t expected = count_inside_diametral_disc(points[static_cast<std::size_t>(a)],
+                                                                 points[static_cast<std::size_t>(b)], points);
+        ASSERT_EQ(tree.count_inside_diametral_disc(tree.position_of(a), tree.position_of(b)), expected)
+            << name << " n = " << n;
+        const std::size_t limited = tree.count_inside_diametral_disc(tree.position_of(a), tree.position_of(b), 2);
         ASSERT_EQ(std::min<std::size_t>(limited, 3), std::min<std::size_t>(expected, 3)) << name << " n = " << n;
       }
     }
@@ -36,7 +38,8 @@ TEST(KdTree, CountsInDiscsAtExtremeScalesAndOffsets) {
       for (Point& p : points) p = {(p.x + offset) * scale, (p.y - offset) * scale};
       const KdTree tree(points);
       for (std::size_t i = 0; i + 1 < points.size(); ++i) {
-        ASSERT_EQ(tree.count_inside_diametral_disc(points[i], points[i + 1]),
+        ASSERT_EQ(tree.count_inside_diametral_disc(tree.position_of(static_cast<NodeId>(i)),
+                                                   tree.position_of(static_cast<NodeId>(i + 1))),
                   count_inside_diametral_disc(points[i], points[i + 1], points))
             << "scale " << scale << " offset " << offset;
       }

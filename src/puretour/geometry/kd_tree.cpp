@@ -10,11 +10,6 @@
 namespace puretour {
 namespace {
 
-struct Item {
-  Point point;
-  NodeId id;
-};
-
 double squared_distance_to_box(Point p, const Box& box) {
   const double dx = std::max({box.low.x - p.x, p.x - box.high.x, 0.0});
   const double dy = std::max({box.low.y - p.y, p.y - box.high.y, 0.0});
@@ -67,37 +62,11 @@ class DiscTest {
 
 KdTree::KdTree(std::span<const Point> points) {
   const std::size_t n = points.size();
-  while ((n >> depth_) > kLeafSize || (n > (kLeafSize << depth_))) ++depth_;
+  while (n > (kLeafSize << depth_)) ++depth_;
   std::vector<Item> items(n);
   for (std::size_t i = 0; i < n; ++i) items[i] = {points[i], static_cast<NodeId>(i)};
   boxes_.resize(2 * num_leaves());
-
-  // Level by level: split every range at its middle, along the longer side of its box.
-  for (unsigned level = 0; level <= depth_; ++level) {
-    for (std::size_t index = 0; index < (std::size_t{1} << level); ++index) {
-      const std::size_t begin = index * n >> level;
-      const std::size_t end = (index + 1) * n >> level;
-      Box box;
-      for (std::size_t p = begin; p < end; ++p) box.add(items[p].point);
-      boxes_[(std::size_t{1} << level) + index] = box;
-      if (level == depth_ || begin == end) continue;
-      const std::size_t middle = (2 * index + 1) * n >> (level + 1);
-      const auto first = items.begin() + static_cast<std::ptrdiff_t>(begin);
-      const auto split = items.begin() + static_cast<std::ptrdiff_t>(middle);
-      const auto last = items.begin() + static_cast<std::ptrdiff_t>(end);
-      if (split == last) continue;
-      // Ties are broken by id: the layout is the same whatever nth_element does inside.
-      if (box.width() >= box.height()) {
-        std::nth_element(first, split, last, [](const Item& a, const Item& b) {
-          return a.point.x != b.point.x ? a.point.x < b.point.x : a.id < b.id;
-        });
-      } else {
-        std::nth_element(first, split, last, [](const Item& a, const Item& b) {
-          return a.point.y != b.point.y ? a.point.y < b.point.y : a.id < b.id;
-        });
-      }
-    }
-  }
+  build(1, 0, items);
 
   xs_.resize(n);
   ys_.resize(n);
@@ -111,6 +80,33 @@ KdTree::KdTree(std::span<const Point> points) {
   }
 }
 
+// Splits the range of a node at its middle, along the longer side of its box; depth first, so that all levels below
+// the first few work in the cache.
+void KdTree::build(std::size_t node, unsigned level, std::vector<Item>& items) {
+  const std::size_t n = items.size();
+  const std::size_t index = node - (std::size_t{1} << level);
+  const std::size_t begin = index * n >> level;
+  const std::size_t end = (index + 1) * n >> level;
+  Box& box = boxes_[node];
+  for (std::size_t p = begin; p < end; ++p) box.add(items[p].point);
+  if (level == depth_) return;
+  const auto first = items.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto middle = items.begin() + static_cast<std::ptrdiff_t>((2 * index + 1) * n >> (level + 1));
+  const auto last = items.begin() + static_cast<std::ptrdiff_t>(end);
+  // Ties are broken by id: the layout is the same whatever nth_element does inside.
+  if (middle != last && box.width() >= box.height()) {
+    std::nth_element(first, middle, last, [](const Item& a, const Item& b) {
+      return a.point.x != b.point.x ? a.point.x < b.point.x : a.id < b.id;
+    });
+  } else if (middle != last) {
+    std::nth_element(first, middle, last, [](const Item& a, const Item& b) {
+      return a.point.y != b.point.y ? a.point.y < b.point.y : a.id < b.id;
+    });
+  }
+  build(2 * node, level + 1, items);
+  build(2 * node + 1, level + 1, items);
+}
+
 std::size_t KdTree::leaf_of_position(std::size_t position) const {
   // Inverse of begin = floor(leaf * n / 2^depth), up to the rounding that the loop removes.
   std::size_t leaf = (position << depth_) / size();
@@ -118,39 +114,47 @@ std::size_t KdTree::leaf_of_position(std::size_t position) const {
   return num_leaves() + leaf;
 }
 
-std::size_t KdTree::count_inside_diametral_disc(Point a, Point b, std::size_t limit) const {
-  if (a == b || size() == 0) return 0;
+std::size_t KdTree::count_inside_diametral_disc(std::size_t position_a, std::size_t position_b,
+                                                std::size_t limit) const {
+  const Point a = point_at(position_a);
+  const Point b = point_at(position_b);
+  if (a == b) return 0;
   const DiscTest disc(a, b);
   if (!disc.usable()) return puretour::count_inside_diametral_disc(a, b, xs_.data(), ys_.data(), size());
 
   std::size_t count = 0;
-  std::size_t stack[kMaxStack];
-  std::size_t stack_size = 0;
-  stack[stack_size++] = 1;
-  while (stack_size > 0) {
-    const std::size_t node = stack[--stack_size];
-    const Box& box = boxes_[node];
-    if (box.empty()) continue;
-    const auto verdict = disc.classify(box);
-    if (verdict == DiscTest::Verdict::kOutside) continue;
-    if (is_leaf(node)) {
-      const Range range = leaf_range(node);
-      for (std::size_t p = range.begin; p < range.end; ++p) {
-        count += (a.x - xs_[p]) * (b.x - xs_[p]) + (a.y - ys_[p]) * (b.y - ys_[p]) < 0 ? 1 : 0;
-      }
-    } else if (verdict == DiscTest::Verdict::kInside) {
-      std::size_t first = node;
-      std::size_t last = node;
-      while (!is_leaf(first)) {
-        first = 2 * first;
-        last = 2 * last + 1;
-      }
-      count += leaf_range(last).end - leaf_range(first).begin;
-    } else {
-      stack[stack_size++] = 2 * node;
-      stack[stack_size++] = 2 * node + 1;
+  const auto visit_leaf = [&](std::size_t leaf) {
+    const Range range = leaf_range(leaf);
+    for (std::size_t p = range.begin; p < range.end; ++p) {
+      count += (a.x - xs_[p]) * (b.x - xs_[p]) + (a.y - ys_[p]) * (b.y - ys_[p]) < 0 ? 1 : 0;
     }
-    if (count > limit) return count;
+  };
+  // From the leaf of one end upwards, into every sibling that the disc may touch.
+  std::size_t own = leaf_of_position(position_a);
+  visit_leaf(own);
+  for (; own > 1 && count <= limit; own /= 2) {
+    std::size_t stack[kMaxStack];
+    std::size_t stack_size = 0;
+    stack[stack_size++] = own ^ 1;
+    while (stack_size > 0 && count <= limit) {
+      const std::size_t node = stack[--stack_size];
+      const auto verdict = disc.classify(boxes_[node]);
+      if (verdict == DiscTest::Verdict::kOutside) continue;
+      if (is_leaf(node)) {
+        visit_leaf(node);
+      } else if (verdict == DiscTest::Verdict::kInside) {
+        std::size_t first = node;
+        std::size_t last = node;
+        while (!is_leaf(first)) {
+          first = 2 * first;
+          last = 2 * last + 1;
+        }
+        count += leaf_range(last).end - leaf_range(first).begin;
+      } else {
+        stack[stack_size++] = 2 * node;
+        stack[stack_size++] = 2 * node + 1;
+      }
+    }
   }
   return count;
 }
@@ -183,7 +187,7 @@ void KdTree::nearest_to_node(NodeId node, std::span<NodeId> out, Scratch& scratc
     stack[stack_size++] = top;
     while (stack_size > 0) {
       const std::size_t v = stack[--stack_size];
-      if (boxes_[v].empty() || squared_distance_to_box(query, boxes_[v]) > worst) continue;
+      if (squared_distance_to_box(query, boxes_[v]) > worst) continue;
       if (is_leaf(v)) {
         visit_leaf(v);
         continue;

@@ -23,10 +23,19 @@ class KdTree {
 
   [[nodiscard]] std::size_t size() const { return ids_.size(); }
 
-  /// Number of points strictly inside the circle with diameter ab (see disc.h), or any number above `limit` once more
-  /// than `limit` are found. O(log n) for small discs, O(sqrt n) for large ones.
+  /// Number of points strictly inside the circle whose diameter joins two of the points (see disc.h), or any number
+  /// above `limit` once more than `limit` are found. O(log n) for short edges, O(sqrt n) for long ones.
+  /// The points are named by stored position (see position_of).
   [[nodiscard]] std::size_t count_inside_diametral_disc(
-      Point a, Point b, std::size_t limit = std::numeric_limits<std::size_t>::max()) const;
+      std::size_t position_a, std::size_t position_b,
+      std::size_t limit = std::numeric_limits<std::size_t>::max()) const;
+
+  /// Asks the memory for what a count from this position reads first.
+  void prefetch(std::size_t position) const {
+    __builtin_prefetch(&xs_[position]);
+    __builtin_prefetch(&ys_[position]);
+    __builtin_prefetch(&boxes_[num_leaves() + (position << depth_) / size()]);
+  }
 
   /// Writes the k = out.size() nearest points of node `node`, itself excluded, by increasing (squared distance, id).
   /// k < n. `scratch` is reused between calls.
@@ -53,6 +62,12 @@ class KdTree {
   [[nodiscard]] std::size_t position_of(NodeId id) const { return positions_[static_cast<std::size_t>(id)]; }
 
  private:
+  struct Item {
+    Point point;
+    NodeId id;
+  };
+  void build(std::size_t node, unsigned level, std::vector<Item>& items);
+
   unsigned depth_ = 0;
   std::vector<double> xs_;
   std::vector<double> ys_;

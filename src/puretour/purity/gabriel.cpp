@@ -3,7 +3,8 @@
 // Seen from node i (the origin), a node p lies inside the disc of the edge to q exactly if q . p > |p|^2: p hides the
 // half plane behind the line through p at right angles to p. Nodes met early on the walk, near ones first, are kept as
 // blockers; a box of the tree that lies behind the lines of more than k blockers holds no neighbour and is left out.
-// What is not hidden is counted exactly.
+// What is not hidden is counted exactly. For k = 0 a few blockers soon bound how far any neighbour can be, and then the
+// distance alone rules out most boxes.
 // SPDX-License-Identifier: MIT
 #include "puretour/purity/gabriel.h"
 
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 
 #include "puretour/base/error.h"
 #include "puretour/base/parallel.h"
@@ -72,14 +74,23 @@ class Walker {
 
     std::size_t node = tree_.leaf_of_position(position);
     visit_leaf(node);
-    for (; node > 1; node /= 2) descend(node ^ 1);
+    squared_reach_ = std::numeric_limits<double>::infinity();
+    std::size_t blockers_seen = 0;
+    for (int level = 1; node > 1; node /= 2, ++level) {
+      // One leaf rarely surrounds the node; from the second level on it pays to look.
+      if (max_order_ == 0 && level > 1 && blockers_.size() != blockers_seen) {
+        blockers_seen = blockers_.size();
+        squared_reach_ = std::min(squared_reach_, squared_reach());
+      }
+      descend(node ^ 1);
+    }
 
     const std::size_t first = edges.size();
-    for (const NodeId other : candidates_) {
-      const Point q = tree_.point_at(tree_.position_of(other));
+    for (const std::size_t other : candidates_) {
+      const Point q = tree_.point_at(other);
       if (hidden_count(q.x - origin_.x, q.y - origin_.y) > max_order_) continue;
-      const std::size_t order = tree_.count_inside_diametral_disc(origin_, q, max_order_);
-      if (order <= max_order_) edges.push_back({own_id_, other, static_cast<std::uint32_t>(order)});
+      const std::size_t order = tree_.count_inside_diametral_disc(own_position_, other, max_order_);
+      if (order <= max_order_) edges.push_back({own_id_, tree_.id_at(other), static_cast<std::uint32_t>(order)});
     }
     std::sort(edges.begin() + static_cast<std::ptrdiff_t>(first), edges.end(),
               [](const GabrielEdge& e, const GabrielEdge& f) { return e.b < f.b; });
@@ -97,7 +108,36 @@ class Walker {
     return count;
   }
 
+  // A bound for the squared distance of every node that no blocker hides; infinity if they leave a gap.
+  // Directions are cut into sectors. Along the unit vector u a blocker p hides everything beyond |p|^2 / (p . u), so
+  // within a sector everything beyond the larger of the values at its two edges.
+  [[nodiscard]] double squared_reach() const {
+    constexpr int kSectors = 16;
+    constexpr double kC1 = 0.92387953251128674;  // cos 22.5 degrees
+    constexpr double kC2 = 0.70710678118654752;
+    constexpr double kC3 = 0.38268343236508977;
+    constexpr double kX[kSectors + 1] = {1,    kC1,  kC2,  kC3, 0,   -kC3, -kC2, -kC1, -1,
+                                         -kC1, -kC2, -kC3, 0,   kC3, kC2,  kC1,  1};
+    constexpr double kY[kSectors + 1] = {0,    kC3,  kC2,  kC1, 1,    kC1,  kC2,  kC3, 0,
+                                         -kC3, -kC2, -kC1, -1,  -kC1, -kC2, -kC3, 0};
+    double inverse_reach[kSectors] = {};  // 0: no limit
+    for (const Blocker& blocker : blockers_) {
+      const double x = blocker.x / blocker.squared;
+      const double y = blocker.y / blocker.squared;
+      double along[kSectors + 1];
+      for (int s = 0; s <= kSectors; ++s) along[s] = x * kX[s] + y * kY[s];
+      for (int s = 0; s < kSectors; ++s) {
+        inverse_reach[s] = std::max(inverse_reach[s], std::min(along[s], along[s + 1]));
+      }
+    }
+    double smallest = std::numeric_limits<double>::infinity();
+    for (const double inverse : inverse_reach) smallest = std::min(smallest, inverse);
+    // The slack covers the rounding of the directions and of everything above.
+    return (1 + 1e-9) / (smallest * smallest);
+  }
+
   [[nodiscard]] bool is_hidden(const RelativeBox& box) const {
+    if (box.squared_distance() > squared_reach_) return true;
     std::uint32_t count = 0;
     for (const Blocker& blocker : blockers_) {
       if (box.hidden_by(blocker) && ++count > max_order_) return true;
@@ -113,7 +153,7 @@ class Walker {
       const double x = point.x - origin_.x;
       const double y = point.y - origin_.y;
       if (hidden_count(x, y) > max_order_) continue;
-      if (tree_.id_at(p) > own_id_) candidates_.push_back(tree_.id_at(p));
+      if (tree_.id_at(p) > own_id_) candidates_.push_back(p);
       const double squared = x * x + y * y;
       // A copy of the node itself (or one so close that its square vanishes) hides nothing.
       if (squared > 1e-290 && squared < 1e290 && blockers_.size() < kMaxBlockers * (max_order_ + 1)) {
@@ -129,7 +169,7 @@ class Walker {
     stack[stack_size++] = top;
     while (stack_size > 0) {
       const std::size_t node = stack[--stack_size];
-      if (tree_.box(node).empty() || is_hidden(RelativeBox(tree_.box(node), origin_))) continue;
+      if (is_hidden(RelativeBox(tree_.box(node), origin_))) continue;
       if (tree_.is_leaf(node)) {
         visit_leaf(node);
         continue;
@@ -147,8 +187,9 @@ class Walker {
   Point origin_;
   std::size_t own_position_ = 0;
   NodeId own_id_ = 0;
+  double squared_reach_ = 0;  // no neighbour is farther
   std::vector<Blocker> blockers_;
-  std::vector<NodeId> candidates_;
+  std::vector<std::size_t> candidates_;  // stored positions
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "puretour/base/error.h"
 #include "puretour/base/parallel.h"
 #include "puretour/tour/tour.h"
@@ -10,21 +12,24 @@
 namespace puretour {
 
 std::vector<std::uint32_t> tour_orders(std::span<const Point> points, std::span<const NodeId> order, int threads) {
-  return tour_orders(KdTree(points), points, order, threads);
+  return tour_orders(KdTree(points), order, threads);
 }
 
-std::vector<std::uint32_t> tour_orders(const KdTree& tree, std::span<const Point> points, std::span<const NodeId> order,
-                                       int threads) {
+std::vector<std::uint32_t> tour_orders(const KdTree& points, std::span<const NodeId> order, int threads) {
   const std::size_t n = points.size();
   if (n < 2) throw InputError(fmt::format("purity: a tour needs at least two nodes to have an edge, got {}", n));
   check_permutation(order, n);
   std::vector<std::uint32_t> orders(n);
   constexpr std::size_t kBlock = 4096;
   parallel_for_blocks(n, kBlock, threads, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t t = begin; t < end; ++t) {
-      const Point a = points[static_cast<std::size_t>(order[t])];
-      const Point b = points[static_cast<std::size_t>(order[t + 1 < n ? t + 1 : 0])];
-      orders[t] = static_cast<std::uint32_t>(tree.count_inside_diametral_disc(a, b));
+    // Nodes of a tour lie anywhere in memory: look all of them up first, and ask for their surroundings ahead of time.
+    std::vector<std::size_t> positions(end - begin + 1);
+    for (std::size_t t = begin; t <= end; ++t) positions[t - begin] = points.position_of(order[t < n ? t : 0]);
+    constexpr std::size_t kAhead = 8;
+    for (std::size_t e = 0; e + 1 < positions.size(); ++e) {
+      points.prefetch(positions[std::min(e + kAhead, positions.size() - 1)]);
+      orders[begin + e] =
+          static_cast<std::uint32_t>(points.count_inside_diametral_disc(positions[e], positions[e + 1]));
     }
   });
   return orders;

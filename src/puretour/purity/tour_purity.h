@@ -17,9 +17,8 @@ namespace puretour {
 /// good tours. The result does not depend on `threads`.
 std::vector<std::uint32_t> tour_orders(std::span<const Point> points, std::span<const NodeId> order, int threads = 1);
 
-/// The same with an index that is already there (`tree` must hold `points`); for many tours of one instance.
-std::vector<std::uint32_t> tour_orders(const KdTree& tree, std::span<const Point> points, std::span<const NodeId> order,
-                                       int threads = 1);
+/// The same with an index of the points that is already there; for many tours of one instance.
+std::vector<std::uint32_t> tour_orders(const KdTree& points, std::span<const NodeId> order, int threads = 1);
 
 /// Counts of edges by purity order, of one tour or pooled over many, and the metrics of the paper.
 class PurityHistogram {
