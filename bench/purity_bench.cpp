@@ -19,6 +19,7 @@
 #include "puretour/base/build_info.h"
 #include "puretour/base/rng.h"
 #include "puretour/geometry/neighbours.h"
+#include "puretour/geometry/remaining_neighbours.h"
 #include "puretour/purity/gabriel.h"
 #include "puretour/purity/order_matrix.h"
 #include "puretour/purity/pupo.h"
@@ -137,5 +138,25 @@ int main() {
     const auto points = uniform_points(1'000'000, 3);
     row("10 nearest neighbours of 1000000 points",
         median_milliseconds(1, [&] { puretour::nearest_neighbours(points, 10); }), "");
+  }
+  {
+    // As a solver that looks at 50 neighbours walks: ask, step to a near node, take it away.
+    constexpr std::size_t kNodes = 10'000;
+    constexpr std::size_t kView = 50;
+    puretour::RemainingNeighbours remaining(uniform_points(kNodes, 4));
+    const double milliseconds = median_milliseconds(11, [&] {
+      remaining.reset();
+      puretour::Rng rng(5);
+      NodeId view[kView];
+      NodeId current = 0;
+      for (std::size_t step = 0; step + 1 < kNodes; ++step) {
+        remaining.remove(current);
+        const std::size_t found = remaining.nearest(current, kView, view);
+        current = view[rng.below(std::min<std::size_t>(found, 3))];
+      }
+    });
+    row("50 nearest of the remaining nodes, whole walk of 10000 nodes", milliseconds, "");
+    fmt::print("{:<58} {:>10.0f} ns   target below 1000\n", "  per step (query and removal)",
+               milliseconds * 1e6 / kNodes);
   }
 }
