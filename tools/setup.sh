@@ -23,6 +23,15 @@ missing_packages() {
   done
 }
 
+# An update that fails for one source may still do for our packages, so that its errors matter only if the installation
+# fails too; both are in the log.
+apt_get_install() {
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
+  ((EUID == 0)) || apt=(sudo "${apt[@]}")
+  "${apt[@]}" update || true
+  "${apt[@]}" install --yes --no-install-recommends "$@"
+}
+
 # install_packages PACKAGE...: installs what is missing, silently if nothing is.
 # PURETOUR_SKIP_SETUP=1 trusts that the machine (another distribution, say) has what is needed.
 install_packages() {
@@ -37,15 +46,11 @@ install_packages() {
   mapfile -t missing < <(missing_packages "${wanted[@]}")
   ((${#missing[@]})) || return 0
 
-  local as_root=()
-  if ((EUID != 0)); then
-    command -v sudo >/dev/null || die "not root, and there is no sudo; missing packages: ${missing[*]} ($hint)"
-    as_root=(sudo)
+  if ((EUID != 0)) && ! command -v sudo >/dev/null; then
+    die "not root, and there is no sudo; missing packages: ${missing[*]} ($hint)"
   fi
-  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
   echo "Missing packages: ${missing[*]}"
-  step "Update the package lists" setup.log "${apt[@]}" update
-  step "Install the packages" setup.log "${apt[@]}" install --yes --no-install-recommends "${missing[@]}"
+  step "Install them by apt-get" setup.log apt_get_install "${missing[@]}"
   mapfile -t missing < <(missing_packages "${missing[@]}")
   ((${#missing[@]} == 0)) || die "apt-get did not install: ${missing[*]} ($hint)"
 }
