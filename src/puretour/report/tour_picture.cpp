@@ -271,10 +271,10 @@ class Picture {
       put("<text x=\"{:g}\" y=\"{:g}\" text-anchor=\"end\" font-weight=\"bold\">{}</text>\n", kPanelX + 250, y, value);
       y += 22;
     };
-    metric("Prop-0 (share of pure edges)", fmt::format("{:.2f} %", 100 * histogram_.proportion_zero()));
-    metric("APO (mean order)", fmt::format("{:.4f}", histogram_.mean_order()));
+    metric("Prop-0 (pure edges)", fmt::format("{:.2f} %", 100 * histogram_.proportion_zero()));
+    metric("APO(all) (mean order)", fmt::format("{:.4f}", histogram_.mean_order()));
     const auto positive = histogram_.mean_positive_order();
-    metric("APO of the impure edges", positive ? fmt::format("{:.4f}", *positive) : "-");
+    metric("APO(non-0) (impure edges)", positive ? fmt::format("{:.4f}", *positive) : "-");
     if (!worst_.empty()) {
       y += 12;
       put("<text x=\"{:g}\" y=\"{:g}\" fill=\"#555\">Circles: the {} worst edges, with</text>\n", kPanelX, y,
