@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "puretour/base/build_info.h"
+#include "puretour/base/isa.h"
 #include "puretour/base/rng.h"
 #include "puretour/geometry/neighbours.h"
 #include "puretour/geometry/remaining_neighbours.h"
@@ -82,9 +83,8 @@ double peak_megabytes() {
 }  // namespace
 
 int main() {
-  const auto cpu = puretour::cpu_info();
-  fmt::print("{} ({}), commit {}, one thread, medians of CPU time\n\n", cpu.name, cpu.vector_extension,
-             puretour::build_info().commit);
+  fmt::print("{} ({}), commit {}, one thread, medians of CPU time\n\n", puretour::cpu_name(),
+             puretour::isa_name(puretour::active_isa()), puretour::build_info().commit);
 
   for (const std::size_t n : {100, 1000}) {
     const auto points = uniform_points(n, 1);

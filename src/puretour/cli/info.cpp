@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "puretour/base/build_info.h"
+#include "puretour/base/isa.h"
 #include "puretour/base/parallel.h"
 #include "puretour/cli/common.h"
 #include "puretour/cli/verbs.h"
@@ -42,19 +43,18 @@ nlohmann::ordered_json describe(const Sample& sample, const std::string& name) {
 
 void about_the_program(const Options& options) {
   const BuildInfo build = build_info();
-  const CpuInfo cpu = cpu_info();
   if (options.json) {
     print_json({{"version", build.version},
                 {"commit", build.commit},
                 {"build_type", build.build_type},
                 {"compiler", build.compiler},
-                {"cpu", cpu.name},
-                {"vector_extension", cpu.vector_extension},
+                {"cpu", cpu_name()},
+                {"isa", std::string(isa_name(active_isa()))},
                 {"threads", resolve_threads(0)}});
     return;
   }
   fmt::print("PureTour {} (commit {}, {}, {})\n", build.version, build.commit, build.build_type, build.compiler);
-  fmt::print("CPU      {}, vectors: {}, {} threads\n", cpu.name, cpu.vector_extension, resolve_threads(0));
+  fmt::print("CPU      {}, vectors: {}, {} threads\n", cpu_name(), isa_name(active_isa()), resolve_threads(0));
 }
 
 void about_files(const Options& options) {
