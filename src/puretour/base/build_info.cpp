@@ -3,6 +3,8 @@
 
 #include <fstream>
 
+#include "commit.h"  // generated: PURETOUR_COMMIT
+
 namespace puretour {
 
 BuildInfo build_info() {
