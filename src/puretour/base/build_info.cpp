@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "commit.h"  // generated: PURETOUR_COMMIT
+#include "puretour/base/commit.h"  // generated: PURETOUR_COMMIT
 
 namespace puretour {
 

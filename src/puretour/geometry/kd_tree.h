@@ -64,7 +64,7 @@ class KdTree {
  private:
   struct Item {
     Point point;
-    NodeId id;
+    NodeId id = 0;
   };
   void build(std::size_t node, unsigned level, std::vector<Item>& items);
 

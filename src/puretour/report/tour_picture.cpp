@@ -62,21 +62,20 @@ std::string escaped(std::string_view text) {
 // Places the instance in the map, aspect ratio kept, y upwards.
 class MapFrame {
  public:
-  explicit MapFrame(std::span<const Point> points) : box_(bounding_box(points)) {
-    const double side = std::max(box_.width(), box_.height());
-    scale_ = side > 0 ? kMapSide / side : 1;
-    left_ = kMargin + (kMapSide - box_.width() * scale_) / 2;
-    top_ = kMargin + (kMapSide - box_.height() * scale_) / 2;
-  }
+  explicit MapFrame(std::span<const Point> points)
+      : box_(bounding_box(points)),
+        scale_(box_.width() > 0 || box_.height() > 0 ? kMapSide / std::max(box_.width(), box_.height()) : 1),
+        left_(kMargin + (kMapSide - box_.width() * scale_) / 2),
+        top_(kMargin + (kMapSide - box_.height() * scale_) / 2) {}
   [[nodiscard]] Point place(Point p) const {
     return {left_ + (p.x - box_.low.x) * scale_, top_ + (box_.high.y - p.y) * scale_};
   }
 
  private:
   Box box_;
-  double scale_ = 1;
-  double left_ = 0;
-  double top_ = 0;
+  double scale_;
+  double left_;
+  double top_;
 };
 
 class Picture {
