@@ -8,7 +8,8 @@ if(PURETOUR_WERROR)
   target_compile_options(puretour_flags INTERFACE -Werror)
 endif()
 if(PURETOUR_SANITIZE)
-  target_compile_options(puretour_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+  # -O1: the tests run several times faster, and stack traces stay readable.
+  target_compile_options(puretour_flags INTERFACE -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
                          -fno-omit-frame-pointer)
   target_link_options(puretour_flags INTERFACE -fsanitize=address,undefined)
 endif()
