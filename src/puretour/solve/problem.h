@@ -38,6 +38,17 @@ class Problem {
   /// Coordinates where the instance has them (possibly display coordinates), else empty.
   [[nodiscard]] std::span<const Point> points() const { return points_; }
 
+  [[nodiscard]] Metric metric() const { return metric_; }
+
+  /// cost = round(distance * scale); 1 for whole-number metrics.
+  [[nodiscard]] double scale() const { return scale_; }
+
+  /// Whether a smaller Euclidean distance never costs more, so that near points are cheap neighbours.
+  [[nodiscard]] bool has_planar_metric() const {
+    return metric_ == Metric::kEuclidean || metric_ == Metric::kEuc2d || metric_ == Metric::kCeil2d ||
+           metric_ == Metric::kAtt;
+  }
+
   /// Sum of costs of the closed tour.
   [[nodiscard]] Length length(std::span<const NodeId> order) const;
 
