@@ -1,0 +1,11 @@
+// Fuzzes the parser of TSPLIB tours.
+// SPDX-License-Identifier: MIT
+#include "tour/format_checks.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    puretour::check_tsplib_tour({reinterpret_cast<const char*>(data), size});
+  } catch (const puretour::InputError&) {
+  }
+  return 0;
+}
