@@ -13,7 +13,11 @@ EaxSpace::EaxSpace(const Problem& problem, std::span<const NodeId> order, std::s
       per_node_(std::min(num_neighbours, problem.candidates(0).size())) {
   const auto n = static_cast<std::size_t>(size_);
   for (std::size_t i = 0; i < n; ++i) renumbered_[static_cast<std::size_t>(original_[i])] = static_cast<NodeId>(i);
-  if (size_ <= kTableLimit) {
+  if (problem.metric() == Metric::kEuclidean || problem.metric() == Metric::kEuc2d) {
+    points_.reserve(n);
+    for (const NodeId node : original_) points_.push_back(problem.points()[static_cast<std::size_t>(node)]);
+    scale_ = problem.scale();
+  } else if (size_ <= kTableLimit) {
     table_.resize(n * n);
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < n; ++j) table_[i * n + j] = problem.cost(original_[i], original_[j]);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -30,6 +31,11 @@ class EaxSpace {
   [[nodiscard]] NodeId size() const { return size_; }
 
   [[nodiscard]] Cost cost(NodeId i, NodeId j) const {
+    if (!points_.empty()) {
+      const double squared =
+          squared_distance(points_[static_cast<std::size_t>(i)], points_[static_cast<std::size_t>(j)]);
+      return static_cast<Cost>(std::sqrt(squared) * scale_ + 0.5);
+    }
     if (!table_.empty())
       return table_[static_cast<std::size_t>(i) * static_cast<std::size_t>(size_) + static_cast<std::size_t>(j)];
     return problem_.cost(original_[static_cast<std::size_t>(i)], original_[static_cast<std::size_t>(j)]);
@@ -49,13 +55,15 @@ class EaxSpace {
   [[nodiscard]] std::vector<NodeId> to_problem(std::span<const NodeId> order) const;
 
  private:
-  // Above this many nodes a second cost table would cost more memory (16 MB) than it saves time.
+  // Other metrics: above this many nodes a second cost table would cost more memory (16 MB) than it saves time.
   static constexpr NodeId kTableLimit = 2000;
 
   const Problem& problem_;
   NodeId size_;
   std::vector<NodeId> original_;    // number in the problem
   std::vector<NodeId> renumbered_;  // its inverse
+  std::vector<Point> points_;  // for rounded Euclidean costs: computing them is faster than a table beyond the cache
+  double scale_ = 1;
   std::vector<Cost> table_;
   std::size_t per_node_;
   std::vector<Neighbour> neighbours_;
