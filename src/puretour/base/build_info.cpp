@@ -3,6 +3,8 @@
 
 #include <fstream>
 
+#include "puretour/base/commit.h"  // generated: PURETOUR_COMMIT
+
 namespace puretour {
 
 BuildInfo build_info() {
@@ -16,24 +18,13 @@ BuildInfo build_info() {
   return {PURETOUR_VERSION, PURETOUR_COMMIT, PURETOUR_BUILD_TYPE, compiler};
 }
 
-CpuInfo cpu_info() {
-  CpuInfo info{"unknown", "baseline"};
+std::string cpu_name() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);) {
     const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) {
-      info.name = line.substr(colon + 2);
-      break;
-    }
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
   }
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bw")) {
-    info.vector_extension = "avx512";
-  } else if (__builtin_cpu_supports("avx2")) {
-    info.vector_extension = "avx2";
-  }
-#endif
-  return info;
+  return "unknown";
 }
 
 }  // namespace puretour

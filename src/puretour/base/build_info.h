@@ -15,12 +15,7 @@ struct BuildInfo {
 
 BuildInfo build_info();
 
-/// The CPU's own name, and the widest vector extension that this build may use on it ("avx512", "avx2" or "baseline").
-struct CpuInfo {
-  std::string name;
-  std::string vector_extension;
-};
-
-CpuInfo cpu_info();
+/// The CPU's own name ("unknown" where the system does not tell).
+std::string cpu_name();
 
 }  // namespace puretour

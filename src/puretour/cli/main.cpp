@@ -1,8 +1,64 @@
+// The puretour command: finds the verb, runs it, and turns errors into one line and an exit code.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include "puretour/base/build_info.h"
+#include <exception>
+#include <new>
 
-int main() {
-  fmt::print("puretour {}\n", puretour::build_info().version);
+#include "puretour/base/build_info.h"
+#include "puretour/base/error.h"
+#include "puretour/cli/verbs.h"
+
+namespace {
+
+constexpr const char* kFooter = R"(
+Examples:
+  puretour generate --distribution clustered --nodes 200 --count 10 -o cities.txt
+  puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg
+  puretour convert cities.txt cities.npz
+  puretour info berlin52.tsp
+
+Files: TSPLIB .tsp and .tour, one instance per line .txt, NumPy .npy and .npz; - is standard input or output.
+Exit codes: 0 done, 1 internal error, 2 bad input or option, 3 unusable model file.
+Say "puretour VERB --help" for the options of a verb.)";
+
+int run(int argc, char** argv) {
+  CLI::App app{"PureTour: the Purity Law of travelling-salesman tours. Measure it, train with it, solve with it.",
+               "puretour"};
+  app.set_version_flag("--version", puretour::build_info().version);
+  app.footer(kFooter);
+  app.require_subcommand(0, 1);
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  puretour::cli::add_generate(app);
+  puretour::cli::add_purity(app);
+  puretour::cli::add_convert(app);
+  puretour::cli::add_info(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);  // help, version
+    const auto verbs = app.get_subcommands();
+    fmt::print(stderr, "puretour: {}\nSay \"puretour {}--help\" for what is possible.\n", error.what(),
+               verbs.empty() ? "" : verbs.front()->get_name() + " ");
+    return 2;
+  }
+  if (app.get_subcommands().empty()) fmt::print("{}", app.help());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const puretour::Error& error) {
+    fmt::print(stderr, "puretour: {}\n", error.what());
+    return error.exit_code();
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "puretour: out of memory; try a smaller input or fewer threads\n");
+    return 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "puretour: internal error: {}\n", error.what());
+    return 1;
+  }
 }

@@ -2,9 +2,9 @@
 #include "puretour/geometry/neighbours.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "puretour/base/parallel.h"
+#include "puretour/geometry/kd_tree.h"
 
 namespace puretour {
 
@@ -12,14 +12,18 @@ NeighbourLists nearest_neighbours(std::span<const Point> points, std::size_t k, 
   const std::size_t n = points.size();
   NeighbourLists lists;
   lists.per_node = std::min(k, n > 0 ? n - 1 : 0);
+  if (lists.per_node == 0) return lists;
   lists.nodes.resize(n * lists.per_node);
-  parallel_for(n, threads, [&](std::size_t i) {
-    std::vector<std::pair<double, NodeId>> others;
-    for (std::size_t j = 0; j < n; ++j) {
-      if (j != i) others.emplace_back(squared_distance(points[i], points[j]), static_cast<NodeId>(j));
+  const KdTree tree(points);
+  constexpr std::size_t kBlock = 1024;
+  parallel_for_blocks(n, kBlock, threads, [&](std::size_t begin, std::size_t end) {
+    KdTree::Scratch scratch;
+    // In the tree's own order: neighbouring queries touch the same leaves.
+    for (std::size_t position = begin; position < end; ++position) {
+      const NodeId node = tree.id_at(position);
+      const std::span<NodeId> row(lists.nodes.data() + static_cast<std::size_t>(node) * lists.per_node, lists.per_node);
+      tree.nearest_to_node(node, row, scratch);
     }
-    std::partial_sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(lists.per_node), others.end());
-    for (std::size_t r = 0; r < lists.per_node; ++r) lists.nodes[i * lists.per_node + r] = others[r].second;
   });
   return lists;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "puretour/base/error.h"
 #include "puretour/base/text.h"

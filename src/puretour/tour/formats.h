@@ -49,7 +49,7 @@ class SampleReader {
   std::optional<Sample> next();
 
  private:
-  FileFormat format_;
+  FileFormat format_ = FileFormat::kLines;
   std::unique_ptr<std::istream> owned_stream_;
   std::optional<LineReader> lines_;
   std::vector<Sample> samples_;  // all of a format that is read at once

@@ -5,7 +5,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "puretour/base/error.h"
 #include "puretour/base/text.h"

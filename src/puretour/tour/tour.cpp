@@ -9,8 +9,27 @@
 #include "puretour/base/error.h"
 
 namespace puretour {
+namespace {
+
+// The common case, fast: one bit per node stays in the cache where a table of positions would not.
+bool is_permutation(std::span<const NodeId> order, std::size_t num_nodes) {
+  if (order.size() != num_nodes) return false;
+  std::vector<std::uint64_t> seen((num_nodes + 63) / 64, 0);
+  for (const NodeId node : order) {
+    if (node < 0 || static_cast<std::size_t>(node) >= num_nodes) return false;
+    const auto index = static_cast<std::size_t>(node);
+    const std::uint64_t bit = std::uint64_t{1} << (index % 64);
+    if ((seen[index / 64] & bit) != 0) return false;
+    seen[index / 64] |= bit;
+  }
+  return true;
+}
+
+}  // namespace
 
 void check_permutation(std::span<const NodeId> order, std::size_t num_nodes) {
+  if (is_permutation(order, num_nodes)) return;
+  // Something is wrong: find out what.
   constexpr NodeId kNotSeen = -1;
   std::vector<NodeId> first_position(num_nodes, kNotSeen);
   std::size_t doubled_position = order.size();

@@ -1,0 +1,196 @@
+// `puretour purity`: how pure are the edges of tours?
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <iterator>
+#include <memory>
+
+#include "puretour/base/error.h"
+#include "puretour/base/files.h"
+#include "puretour/base/progress.h"
+#include "puretour/cli/common.h"
+#include "puretour/cli/verbs.h"
+#include "puretour/purity/gabriel.h"
+#include "puretour/purity/pupo.h"
+#include "puretour/purity/tour_purity.h"
+#include "puretour/report/tour_picture.h"
+
+namespace puretour::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::optional<FileFormat> format;
+  std::string tour;
+  std::string svg;
+  std::size_t circles = 3;
+  std::string edges;
+  std::string weights;
+  PupoOptions pupo;
+  std::optional<std::uint32_t> gabriel_order;
+  bool each = false;
+  bool json = false;
+  int threads = 0;
+};
+
+struct Measured {
+  std::string name;
+  std::size_t nodes = 0;
+  double length = 0;
+  PurityHistogram histogram;
+  std::optional<std::size_t> gabriel_edges;
+};
+
+// Instances in a table of their own rows up to this many; above it only the pooled row, unless asked.
+constexpr std::size_t kMaxRows = 20;
+
+nlohmann::ordered_json metrics_json(const PurityHistogram& histogram) {
+  const auto positive = histogram.mean_positive_order();
+  return {{"edges", histogram.num_edges()},
+          {"prop_0", histogram.proportion_zero()},
+          {"apo_all", histogram.mean_order()},
+          {"apo_non_0", positive ? nlohmann::ordered_json(*positive) : nlohmann::ordered_json()},
+          {"histogram", std::vector<std::uint64_t>(histogram.counts().begin(), histogram.counts().end())}};
+}
+
+std::vector<std::string> metrics_cells(const PurityHistogram& histogram) {
+  const auto positive = histogram.mean_positive_order();
+  return {fmt::format("{:.2f} %", 100 * histogram.proportion_zero()), fmt::format("{:.4f}", histogram.mean_order()),
+          positive ? fmt::format("{:.4f}", *positive) : "-", fmt::format("{}", histogram.counts().size() - 1)};
+}
+
+std::string edges_csv(const Instance& instance, const Tour& tour, std::span<const std::uint32_t> orders) {
+  std::string csv = "from,to,length,order\n";
+  for (std::size_t t = 0; t < orders.size(); ++t) {
+    const NodeId from = tour[t];
+    const NodeId to = tour[(t + 1) % tour.size()];
+    fmt::format_to(std::back_inserter(csv), "{},{},{},{}\n", from + 1, to + 1, instance.distance(from, to), orders[t]);
+  }
+  return csv;
+}
+
+std::string weights_csv(std::span<const Point> points, const Tour& tour, const Options& options) {
+  const OrderMatrix orders(points, options.threads);
+  const PupoTrace trace = pupo_trace(orders, tour.order(), options.pupo);
+  std::string csv = "step,node,weight,availability_after,cost_of_next_edge\n";
+  for (std::size_t t = 0; t < tour.size(); ++t) {
+    fmt::format_to(std::back_inserter(csv), "{},{},{},{},{}\n", t + 1, tour[t] + 1, trace.weights[t],
+                   trace.availabilities[t], trace.costs[t]);
+  }
+  return csv;
+}
+
+Measured measure(const Sample& sample, const std::string& name, const Options& options) {
+  if (!sample.tour) {
+    throw InputError(fmt::format(
+        "{}: has no tour; give one with --tour FILE, or use a file of lines or .npz that holds tours", name));
+  }
+  const auto points = sample.instance.require_points("purity");
+  const auto orders = tour_orders(points, sample.tour->order(), options.threads);
+  Measured result{name, points.size(), tour_length(sample.instance, *sample.tour), {}, {}};
+  result.histogram.add(orders);
+  if (options.gabriel_order) {
+    result.gabriel_edges = gabriel_graph(points, *options.gabriel_order, options.threads).size();
+  }
+  if (!options.svg.empty()) {
+    write_file(options.svg, tour_picture_svg(sample.instance, *sample.tour, orders,
+                                             {.title = name, .num_circles = options.circles}));
+  }
+  if (!options.edges.empty()) write_file(options.edges, edges_csv(sample.instance, *sample.tour, orders));
+  if (!options.weights.empty()) write_file(options.weights, weights_csv(points, *sample.tour, options));
+  return result;
+}
+
+void print_table(const std::vector<Measured>& measured, const PurityHistogram& pooled, const Options& options) {
+  std::vector<std::string> header = {"tour", "nodes", "length", "Prop-0", "APO(all)", "APO(non-0)", "worst"};
+  if (options.gabriel_order) header.push_back(fmt::format("pairs of order <= {}", *options.gabriel_order));
+  Table table(header);
+  const auto add = [&](const std::string& name, const std::string& nodes, const std::string& length,
+                       const PurityHistogram& histogram, std::optional<std::size_t> gabriel_edges) {
+    std::vector<std::string> row = {name, nodes, length};
+    for (std::string& cell : metrics_cells(histogram)) row.push_back(std::move(cell));
+    if (options.gabriel_order) row.push_back(gabriel_edges ? fmt::format("{}", *gabriel_edges) : "");
+    table.add(std::move(row));
+  };
+  if (measured.size() <= kMaxRows || options.each) {
+    for (const Measured& m : measured) {
+      add(m.name, fmt::format("{}", m.nodes), fmt::format("{:.10g}", m.length), m.histogram, m.gabriel_edges);
+    }
+  }
+  if (measured.size() > 1) add(fmt::format("all {} tours", measured.size()), "", "", pooled, {});
+  fmt::print("{}", table.text());
+}
+
+void print_document(const std::vector<Measured>& measured, const PurityHistogram& pooled) {
+  nlohmann::ordered_json tours = nlohmann::ordered_json::array();
+  for (const Measured& m : measured) {
+    nlohmann::ordered_json entry = {{"name", m.name}, {"nodes", m.nodes}, {"length", m.length}};
+    entry.update(metrics_json(m.histogram));
+    if (m.gabriel_edges) entry["gabriel_edges"] = *m.gabriel_edges;
+    tours.push_back(std::move(entry));
+  }
+  print_json({{"tours", std::move(tours)}, {"pooled", metrics_json(pooled)}});
+}
+
+void purity(const Options& options) {
+  struct Named {
+    Sample sample;
+    std::string name;
+  };
+  std::vector<Named> all;
+  for (const std::string& file : options.files) {
+    std::vector<Sample> samples = read_samples(file, options.format);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      std::string name = display_name(samples[i].instance, file, i, samples.size());
+      all.push_back({std::move(samples[i]), std::move(name)});
+    }
+  }
+  const bool single_output =
+      !options.tour.empty() || !options.svg.empty() || !options.edges.empty() || !options.weights.empty();
+  if (single_output && all.size() != 1) {
+    throw InputError(
+        fmt::format("--tour, --svg, --edges and --weights go with one instance, but the input holds {}", all.size()));
+  }
+  if (!options.tour.empty()) all[0].sample.tour = read_tour(options.tour, all[0].sample.instance.size());
+
+  std::vector<Measured> measured;
+  PurityHistogram pooled;
+  {
+    Progress progress("tours", all.size());
+    for (const Named& named : all) {
+      measured.push_back(measure(named.sample, named.name, options));
+      pooled.add(measured.back().histogram);
+      progress.advance();
+    }
+  }
+  options.json ? print_document(measured, pooled) : print_table(measured, pooled, options);
+}
+
+}  // namespace
+
+void add_purity(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("purity", "Measure the purity of tours: Prop-0, APO, histogram; draw them");
+  verb->add_option("FILE", options->files, "Files of instances with tours; - is standard input")->required();
+  add_format_option(*verb, "--from", options->format, "Format of the files, if neither name nor content tells");
+  verb->add_option("--tour", options->tour, "Tour file of a single instance");
+  verb->add_option("--svg", options->svg, "Draw the tour with edges coloured by order, and explain it");
+  verb->add_option("--circles", options->circles, "With --svg: covering circles of this many worst edges")
+      ->capture_default_str();
+  verb->add_option("--edges", options->edges, "Write every edge with its length and order to this CSV file");
+  verb->add_option("--weights", options->weights, "Write the PUPO weight of every step to this CSV file");
+  verb->add_option("--discount", options->pupo.discount, "With --weights: discount of later costs, 0 to 1")
+      ->capture_default_str();
+  verb->add_flag("--clamp-weights", options->pupo.clamp_weights, "With --weights: raise negative weights to 0");
+  verb->add_option("--gabriel", options->gabriel_order, "Also count all pairs of nodes with at most this order");
+  verb->add_flag("--each", options->each, "A row for every tour, however many there are");
+  add_json_flag(*verb, options->json);
+  add_threads_option(*verb, options->threads);
+  verb->footer(
+      "\nThe purity order of an edge is the number of nodes inside the circle whose diameter it is.\n"
+      "Prop-0 is the share of edges of order 0, APO(all) the mean order, APO(non-0) the mean over orders above 0.\n"
+      "\nExample:\n  puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg");
+  verb->callback([options] { purity(*options); });
+}
+
+}  // namespace puretour::cli

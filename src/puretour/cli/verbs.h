@@ -1,0 +1,15 @@
+// The verbs of the command line: one function per verb, each in a file of its own.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace puretour::cli {
+
+// Each adds its sub-command with options, help and an example; the work is done in the callback.
+void add_generate(CLI::App& app);
+void add_purity(CLI::App& app);
+void add_convert(CLI::App& app);
+void add_info(CLI::App& app);
+
+}  // namespace puretour::cli
