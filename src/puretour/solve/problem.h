@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "puretour/geometry/neighbours.h"
+#include "puretour/solve/candidates.h"
 #include "puretour/tour/instance.h"
 
 namespace puretour {
@@ -22,8 +23,10 @@ class Problem {
   /// Costs come from a full table up to this many nodes, and are computed from coordinates above it.
   static constexpr std::size_t kTableLimit = 4000;
 
-  /// `num_candidates` nearest nodes (by cost, ties by index) per node.
-  Problem(const Instance& instance, std::size_t num_candidates, int threads = 1);
+  /// `num_candidates` per node, by increasing cost. `kind` chooses them for planar metrics; for others they are always
+  /// the cheapest (ties by index).
+  Problem(const Instance& instance, std::size_t num_candidates, int threads = 1,
+          CandidateKind kind = CandidateKind::kNearest);
 
   [[nodiscard]] NodeId size() const { return size_; }
 
