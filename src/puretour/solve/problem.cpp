@@ -53,7 +53,7 @@ NeighbourLists cheapest_neighbours(const Problem& problem, std::size_t k, int th
 
 }  // namespace
 
-Problem::Problem(const Instance& instance, std::size_t num_candidates, int threads)
+Problem::Problem(const Instance& instance, std::size_t num_candidates, int threads, CandidateKind kind)
     : size_(static_cast<NodeId>(instance.size())),
       metric_(instance.metric()),
       points_(instance.points().begin(), instance.points().end()) {
@@ -77,10 +77,8 @@ Problem::Problem(const Instance& instance, std::size_t num_candidates, int threa
       }
     });
   }
-  const bool planar =
-      metric_ != Metric::kExplicit && metric_ != Metric::kGeo && metric_ != Metric::kMan2d && metric_ != Metric::kMax2d;
-  candidates_ = planar ? nearest_neighbours(points_, num_candidates, threads)
-                       : cheapest_neighbours(*this, num_candidates, threads);
+  candidates_ = has_planar_metric() ? candidate_lists(points_, kind, num_candidates, threads)
+                                    : cheapest_neighbours(*this, num_candidates, threads);
 }
 
 Problem::Cost Problem::computed_cost(NodeId i, NodeId j) const {

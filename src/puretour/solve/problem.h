@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "puretour/geometry/neighbours.h"
+#include "puretour/solve/candidates.h"
 #include "puretour/tour/instance.h"
 
 namespace puretour {
@@ -22,8 +23,10 @@ class Problem {
   /// Costs come from a full table up to this many nodes, and are computed from coordinates above it.
   static constexpr std::size_t kTableLimit = 4000;
 
-  /// `num_candidates` nearest nodes (by cost, ties by index) per node.
-  Problem(const Instance& instance, std::size_t num_candidates, int threads = 1);
+  /// `num_candidates` per node, by increasing cost. `kind` chooses them for planar metrics; for others they are always
+  /// the cheapest (ties by index).
+  Problem(const Instance& instance, std::size_t num_candidates, int threads = 1,
+          CandidateKind kind = CandidateKind::kNearest);
 
   [[nodiscard]] NodeId size() const { return size_; }
 
@@ -37,6 +40,17 @@ class Problem {
 
   /// Coordinates where the instance has them (possibly display coordinates), else empty.
   [[nodiscard]] std::span<const Point> points() const { return points_; }
+
+  [[nodiscard]] Metric metric() const { return metric_; }
+
+  /// cost = round(distance * scale); 1 for whole-number metrics.
+  [[nodiscard]] double scale() const { return scale_; }
+
+  /// Whether a smaller Euclidean distance never costs more, so that near points are cheap neighbours.
+  [[nodiscard]] bool has_planar_metric() const {
+    return metric_ == Metric::kEuclidean || metric_ == Metric::kEuc2d || metric_ == Metric::kCeil2d ||
+           metric_ == Metric::kAtt;
+  }
 
   /// Sum of costs of the closed tour.
   [[nodiscard]] Length length(std::span<const NodeId> order) const;

@@ -1,0 +1,25 @@
+// Tours to start from: greedy edges, a space-filling curve, a random order.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "puretour/base/rng.h"
+#include "puretour/solve/problem.h"
+
+namespace puretour {
+
+/// Greedy edge tour: takes candidate edges by increasing cost where they close no cycle and give no node a third edge,
+/// then joins the ends of the remaining paths in the same way. About 14-18 % above the Held-Karp bound on uniform
+/// points (Johnson and McGeoch 1997). O(n log n) for instances with coordinates.
+std::vector<NodeId> greedy_tour(const Problem& problem);
+
+/// The points in the order of a Hilbert curve over their bounding box: about 25-40 % above optimal, but neighbours in
+/// the order are neighbours in the plane. O(n log n).
+std::vector<NodeId> hilbert_order(std::span<const Point> points);
+
+/// A uniformly random order of n nodes.
+std::vector<NodeId> random_order(NodeId n, Rng& rng);
+
+}  // namespace puretour

@@ -1,0 +1,70 @@
+// Genetic algorithm with edge assembly crossover (EAX): optimal or near-optimal tours up to about 20,000 nodes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "puretour/base/deadline.h"
+#include "puretour/solve/problem.h"
+
+namespace puretour {
+
+/// How the best offspring of a pair is picked among those that are shorter than their parent.
+enum class EaxSelection {
+  kEntropy,  // largest gain per loss of edge entropy: keeps the population diverse
+  kGreedy,   // largest gain: faster, clearly worse tours
+};
+
+/// What the genetic algorithm is doing, for the progress callback.
+struct EaxProgress {
+  int run = 0;                      // 0-based restart
+  int generation = 0;               // generations done in this run
+  int stage = 1;                    // 1: single AB-cycles, 2: block2
+  Problem::Length best_length = 0;  // over all runs
+  double mean_length = 0;           // of the present population
+  std::span<const NodeId> best;     // the tour of best_length
+};
+
+struct EaxOptions {
+  int population = 100;                             // tours; time grows linearly with it
+  int children = 30;                                // offspring per pair of parents, at most
+  int stall = 50;                                   // generations without improvement until a stage counts as stagnant
+  int merge_neighbours = 10;                        // nearest neighbours tried when sub-tours are joined
+  EaxSelection selection = EaxSelection::kEntropy;  // rule of replacement
+  bool block2 = true;                               // second stage with large E-sets after the first one stagnates
+  int tabu_tenure = 10;                             // block2: a moved cycle rests 1 .. tabu_tenure iterations
+  int tabu_stall = 20;                              // block2: iterations without a better E-set until its search ends
+  int runs = 1;                                     // independent runs; the best tour counts
+  double population_growth = 1.5;                   // population of each run relative to the one before
+  Problem::Length target = std::numeric_limits<Problem::Length>::min();  // stop at a tour of at most this length
+  std::function<void(const EaxProgress&)> progress = {};                 // called after every generation; may be empty
+};
+
+enum class EaxStop {
+  kConverged,  // all tours of the population have the same length
+  kStagnant,   // the last stage stopped improving
+  kDeadline,   // out of time
+  kTarget,     // found a tour of the wanted length
+};
+
+struct EaxResult {
+  std::vector<NodeId> order;
+  Problem::Length length = 0;
+  int generations = 0;         // over all runs
+  std::int64_t offspring = 0;  // evaluated, over all runs
+  EaxStop stop = EaxStop::kStagnant;
+};
+
+/// Edge assembly crossover of Nagata and Kobayashi (2013): localized EAX, entropy-preserving replacement, then the
+/// block2 strategy. The result depends on problem, options and seed only, unless the deadline cuts it short; then the
+/// best tour so far is returned. `initial` (may be empty) competes with the result but stays out of the population,
+/// whose diversity a good tour would destroy. Needs at least 5 nodes (InputError otherwise; smaller problems have exact
+/// answers). Memory: about 24 bytes per node and tour, plus 16 MB of costs at 2,000 nodes.
+EaxResult eax(const Problem& problem, const EaxOptions& options, std::uint64_t seed, const Deadline& deadline = {},
+              std::span<const NodeId> initial = {});
+
+}  // namespace puretour
