@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/generate/generate.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -158,6 +159,16 @@ TEST(Generate, Float32OnlyRoundsTheCoordinates) {
         EXPECT_EQ(narrow[i].x, static_cast<double>(static_cast<float>(wide[i].x)));
         EXPECT_EQ(narrow[i].y, static_cast<double>(static_cast<float>(wide[i].y)));
       }
+    }
+  }
+}
+
+// GCC 12 left the last of an odd number of nodes as it was.
+TEST(Generate, RegressionFloat32RoundsTheLastNodeToo) {
+  for (std::size_t n = 1; n < 20; ++n) {
+    for (const Point p : points_of(generate_instance({}, Distribution::kUniform, n, 5, 0))) {
+      EXPECT_EQ(p.x, static_cast<double>(std::stof(fmt::format("{}", p.x)))) << n;
+      EXPECT_EQ(p.y, static_cast<double>(std::stof(fmt::format("{}", p.y)))) << n;
     }
   }
 }

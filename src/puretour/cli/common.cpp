@@ -4,14 +4,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <deque>
 #include <filesystem>
+#include <set>
+
+#include "puretour/base/error.h"
+#include "puretour/base/files.h"
+#include "puretour/base/text.h"
 
 namespace puretour::cli {
 
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
+  return CLI::Validator(
+      [low, high](const std::string& text) {
+        std::uint64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, value);
+        if (error == std::errc() && stop == end && low <= value && value <= high) return std::string();
+        return fmt::format("{} is not a whole number from {} to {}", quote_input(text), low, high);
+      },
+      "");
+}
+
 void add_threads_option(CLI::App& verb, int& threads) {
-  verb.add_option("--threads", threads, "Threads to use; 0 is one per core. Results do not depend on it")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  // More threads than any machine has cores are a slip of the finger, and could exhaust its memory.
+  constexpr std::uint64_t kMaxThreads = 1024;
+  add_whole_number(verb, "--threads", threads, "Threads to use; 0 is one per core. Results do not depend on it", 0,
+                   kMaxThreads);
 }
 
 void add_json_flag(CLI::App& verb, bool& json) {
@@ -49,14 +69,50 @@ std::string Table::text() const {
   return text;
 }
 
+void print(const std::string& text) {
+  write_file("-", text);
+}
+
 void print_json(const nlohmann::ordered_json& document) {
-  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  print(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+}
+
+FileFormat output_format(const std::string& path, std::optional<FileFormat> to) {
+  if (to) return *to;
+  if (path == "-") return FileFormat::kLines;
+  if (const auto format = file_format_of_path(path)) return *format;
+  throw InputError(fmt::format(
+      "{}: the name does not end in .tsp, .txt, .lines, .npy or .npz; add --to tsplib, lines, npy or npz", path));
+}
+
+void write_together(std::span<const NewFile> files) {
+  std::set<std::string> paths;
+  for (const NewFile& file : files) {
+    if (!paths.insert(file.path).second) {
+      throw InputError(fmt::format("{}: two results can not go to the same place; name another file for one of them",
+                                   file.path == "-" ? "standard output" : file.path));
+    }
+  }
+  std::deque<OutputFile> outputs;
+  for (const NewFile& file : files) outputs.emplace_back(file.path).stream() << file.content;
+  for (OutputFile& output : outputs) output.commit();
+}
+
+void check_standard_input_is_used_once(std::span<const std::string> paths) {
+  if (std::count(paths.begin(), paths.end(), "-") > 1) {
+    throw InputError("standard input (-) is named more than once, but can be read only once; use files");
+  }
 }
 
 std::string display_name(const Instance& instance, const std::string& path, std::size_t index, std::size_t count) {
-  if (!instance.name().empty()) return instance.name();
-  const std::string file = path == "-" ? "stdin" : std::filesystem::path(path).filename().string();
-  return count > 1 ? fmt::format("{} #{}", file, index + 1) : file;
+  if (instance.name().empty()) {
+    const std::string file = path == "-" ? "stdin" : std::filesystem::path(path).filename().string();
+    return count > 1 ? fmt::format("{} #{}", file, index + 1) : file;
+  }
+  std::string name = instance.name();
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return name;
 }
 
 }  // namespace puretour::cli

@@ -3,14 +3,30 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "puretour/tour/formats.h"
 
 namespace puretour::cli {
+
+/// Accepts decimal whole numbers of that range only. CLI11 itself would take -1 as the largest unsigned number.
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
+
+/// An option for a whole number with a default.
+template <typename Number>
+CLI::Option* add_whole_number(CLI::App& verb, const std::string& flags, Number& value, const std::string& description,
+                              std::uint64_t low, std::uint64_t high = std::numeric_limits<Number>::max()) {
+  return verb.add_option(flags, value, description)
+      ->check(whole_number(low, high))
+      ->type_name("N")
+      ->capture_default_str();
+}
 
 /// --threads N, default 0: one per core.
 void add_threads_option(CLI::App& verb, int& threads);
@@ -34,10 +50,28 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// Prints to standard output. Throws InputError if not everything can be written (disk full).
+void print(const std::string& text);
+
 /// Prints a JSON document, indented, with a newline. Text that is not UTF-8 (names in old files) is repaired.
 void print_json(const nlohmann::ordered_json& document);
 
-/// A name for tables and messages: the instance's own, else "FILE #3".
+/// The format in which to write `path`: the one asked for with --to, else that of the extension; lines on standard
+/// output. Throws InputError.
+FileFormat output_format(const std::string& path, std::optional<FileFormat> to);
+
+struct NewFile {
+  std::string path;
+  std::string content;
+};
+
+/// Writes several files ("-": standard output), all or none. Throws InputError, also if two have the same path.
+void write_together(std::span<const NewFile> files);
+
+/// Standard input can be read once only. Throws InputError if more than one path is "-".
+void check_standard_input_is_used_once(std::span<const std::string> paths);
+
+/// A name for tables and messages: the instance's own without control characters, else "FILE #3".
 std::string display_name(const Instance& instance, const std::string& path, std::size_t index, std::size_t count);
 
 }  // namespace puretour::cli

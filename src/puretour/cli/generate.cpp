@@ -3,9 +3,11 @@
 #include "puretour/generate/generate.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 
+#include "puretour/base/error.h"
 #include "puretour/base/parallel.h"
 #include "puretour/base/progress.h"
 #include "puretour/cli/common.h"
@@ -13,6 +15,9 @@
 
 namespace puretour::cli {
 namespace {
+
+// Every thread holds the centres of its instance; more of them than this are hardly clusters.
+constexpr std::uint64_t kMaxClusters = 1'000'000;
 
 struct Options {
   std::string distribution = "uniform";
@@ -28,7 +33,24 @@ struct Options {
   int threads = 0;
 };
 
+// The instances are held in memory until they are written. The kernel would promise more than there is, and then end
+// the program without a word.
+void check_memory(const Options& options) {
+  const double needed =
+      static_cast<double>(options.count) * (sizeof(Sample) + static_cast<double>(options.nodes) * sizeof(Point));
+  const double available = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  constexpr double kGigabyte = 1e9;
+  if (needed > available) {
+    throw InputError(fmt::format(
+        "{} instances of {} nodes need {:.0f} GB of memory, but this machine has {:.0f}; make them in parts with "
+        "--first and --count",
+        options.count, options.nodes, needed / kGigabyte, available / kGigabyte));
+  }
+}
+
 void generate(Options options) {
+  options.format = output_format(options.output, options.format);
+  check_memory(options);
   const Distribution distribution = distribution_from_name(options.distribution);
   options.generator.normalise = !options.raw;
   options.generator.float32 = !options.full_precision;
@@ -42,7 +64,6 @@ void generate(Options options) {
       progress.advance();
     });
   }
-  if (!options.format && options.output == "-") options.format = FileFormat::kLines;
   write_samples(options.output, options.format, samples, {.single_precision = !options.full_precision});
 }
 
@@ -52,23 +73,24 @@ void add_generate(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("generate", "Make random instances of the four distributions of the paper");
   verb->add_option("-d,--distribution", options->distribution, "uniform, clustered, explosion or implosion")
+      ->type_name("NAME")
       ->capture_default_str();
-  verb->add_option("-n,--nodes", options->nodes, "Nodes per instance")->capture_default_str();
-  verb->add_option("-c,--count", options->count, "Number of instances")->capture_default_str();
-  verb->add_option("--first", options->first, "Index of the first instance; --first 10 --count 5 is part of --count 15")
-      ->capture_default_str();
-  verb->add_option("--seed", options->seed,
-                   "Seed of the data set; instance i depends on it, the distribution, the number "
-                   "of nodes and i only")
-      ->capture_default_str();
+  add_whole_number(*verb, "-n,--nodes", options->nodes, "Nodes per instance", 1, kMaxNodes);
+  add_whole_number(*verb, "-c,--count", options->count, "Number of instances", 1);
+  add_whole_number(*verb, "--first", options->first,
+                   "Index of the first instance; --first 10 --count 5 is part of --count 15", 0);
+  add_whole_number(*verb, "--seed", options->seed,
+                   "An instance depends on seed, distribution, nodes and its index only", 0);
   verb->add_option("-o,--output", options->output,
                    "File to write; the extension decides the format; - is standard output")
+      ->type_name("FILE")
       ->capture_default_str();
-  add_format_option(*verb, "--to", options->format, "Format of the output");
+  add_format_option(*verb, "--to", options->format, "Format of the output, if the name does not tell");
   verb->add_flag("--raw", options->raw, "Leave the points as drawn instead of scaling them to the unit square");
   verb->add_flag("--full-precision", options->full_precision,
                  "Keep doubles instead of rounding coordinates to float32");
-  verb->add_option("--clusters", options->generator.cluster_num, "clustered: number of centres")->capture_default_str();
+  add_whole_number(*verb, "--clusters", options->generator.cluster_num, "clustered: number of centres", 1,
+                   kMaxClusters);
   verb->add_option("--diversity", options->generator.cluster_diversity, "clustered: side of the square of the centres")
       ->capture_default_str();
   verb->add_option("--radius-min", options->generator.radius_min, "explosion, implosion: smallest radius")
@@ -79,7 +101,7 @@ void add_generate(CLI::App& app) {
                    "explosion: 1 / mean distance of a thrown point from the rim")
       ->capture_default_str();
   add_threads_option(*verb, options->threads);
-  verb->footer("\nExample:\n  puretour generate -d explosion -n 1000 -c 50 --seed 7 -o explosion1000.npz");
+  verb->footer("Example:\n  puretour generate -d explosion -n 1000 -c 50 --seed 7 -o explosion1000.npz");
   verb->callback([options] { generate(*options); });
 }
 

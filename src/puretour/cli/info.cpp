@@ -53,11 +53,13 @@ void about_the_program(const Options& options) {
                 {"threads", resolve_threads(0)}});
     return;
   }
-  fmt::print("PureTour {} (commit {}, {}, {})\n", build.version, build.commit, build.build_type, build.compiler);
-  fmt::print("CPU      {}, vectors: {}, {} threads\n", cpu_name(), isa_name(active_isa()), resolve_threads(0));
+  print(fmt::format("PureTour {} (commit {}, {}, {})\nCPU      {}, vectors: {}, {} threads\n", build.version,
+                    build.commit, build.build_type, build.compiler, cpu_name(), isa_name(active_isa()),
+                    resolve_threads(0)));
 }
 
 void about_files(const Options& options) {
+  check_standard_input_is_used_once(options.files);
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   Table table({"instance", "nodes", "metric", "places", "low corner", "high corner", "tour length"});
   for (const std::string& file : options.files) {
@@ -77,11 +79,7 @@ void about_files(const Options& options) {
       all.push_back(entry);
     }
   }
-  if (options.json) {
-    print_json(all);
-  } else {
-    fmt::print("{}", table.text());
-  }
+  options.json ? print_json(all) : print(table.text());
 }
 
 }  // namespace
@@ -89,10 +87,11 @@ void about_files(const Options& options) {
 void add_info(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("info", "Describe this program, or the instances in files");
-  verb->add_option("FILE", options->files, "Files to describe; none: the program itself (for bug reports)");
+  verb->add_option("FILE", options->files, "Files to describe; - is standard input; none: the program, for bug reports")
+      ->type_name("");
   add_format_option(*verb, "--from", options->format, "Format of the files, if neither name nor content tells");
   add_json_flag(*verb, options->json);
-  verb->footer("\nExample:\n  puretour info berlin52.tsp cities.npz");
+  verb->footer("Example:\n  puretour info berlin52.tsp cities.npz");
   verb->callback([options] { options->files.empty() ? about_the_program(*options) : about_files(*options); });
 }
 

@@ -4,15 +4,17 @@
 
 #include <exception>
 #include <new>
+#include <sstream>
 
 #include "puretour/base/build_info.h"
 #include "puretour/base/error.h"
+#include "puretour/base/text.h"
+#include "puretour/cli/common.h"
 #include "puretour/cli/verbs.h"
 
 namespace {
 
-constexpr const char* kFooter = R"(
-Examples:
+constexpr const char* kFooter = R"(Examples:
   puretour generate --distribution clustered --nodes 200 --count 10 -o cities.txt
   puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg
   puretour convert cities.txt cities.npz
@@ -22,12 +24,25 @@ Files: TSPLIB .tsp and .tour, one instance per line .txt, NumPy .npy and .npz; -
 Exit codes: 0 done, 1 internal error, 2 bad input or option, 3 unusable model file.
 Say "puretour VERB --help" for the options of a verb.)";
 
+// What is wrong with the arguments, in one line.
+std::string explain(const CLI::ParseError& error, const CLI::App& app, const CLI::App* verb) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
+  const std::string first = app.remaining(true).front();
+  if (first.starts_with('-')) return fmt::format("unknown option {}", puretour::quote_input(first));
+  if (verb != nullptr) return fmt::format("unexpected argument {}", puretour::quote_input(first));
+  std::vector<std::string> names;
+  for (const CLI::App* known : app.get_subcommands({})) names.push_back(known->get_name());
+  return fmt::format("unknown verb {}; choose one of: {}", puretour::quote_input(first), fmt::join(names, ", "));
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"PureTour: the Purity Law of travelling-salesman tours. Measure it, train with it, solve with it.",
                "puretour"};
   app.set_version_flag("--version", puretour::build_info().version);
   app.footer(kFooter);
   app.require_subcommand(0, 1);
+  app.group("Verbs");  // the sub-commands inherit it
+  app.get_formatter()->label("SUBCOMMAND", "VERB");
   app.set_help_flag("-h,--help", "Print this help and exit");
   puretour::cli::add_generate(app);
   puretour::cli::add_purity(app);
@@ -36,13 +51,19 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);  // help, version
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {  // --help, --version
+      std::ostringstream text;
+      app.exit(error, text, text);
+      puretour::cli::print(text.str());
+      return 0;
+    }
     const auto verbs = app.get_subcommands();
-    fmt::print(stderr, "puretour: {}\nSay \"puretour {}--help\" for what is possible.\n", error.what(),
-               verbs.empty() ? "" : verbs.front()->get_name() + " ");
+    const CLI::App* verb = verbs.empty() ? nullptr : verbs.front();
+    fmt::print(stderr, "puretour: {}\nSay \"puretour {}--help\" for what is possible.\n", explain(error, app, verb),
+               verb == nullptr ? "" : verb->get_name() + " ");
     return 2;
   }
-  if (app.get_subcommands().empty()) fmt::print("{}", app.help());
+  if (app.get_subcommands().empty()) puretour::cli::print(app.help());
   return 0;
 }
 

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
+#include <limits>
 #include <memory>
 
 #include "puretour/base/error.h"
-#include "puretour/base/files.h"
 #include "puretour/base/progress.h"
 #include "puretour/cli/common.h"
 #include "puretour/cli/verbs.h"
@@ -44,6 +45,9 @@ struct Measured {
 // Instances in a table of their own rows up to this many; above it only the pooled row, unless asked.
 constexpr std::size_t kMaxRows = 20;
 
+// More circles than anyone can tell apart; each costs a pass over the nodes.
+constexpr std::size_t kMaxCircles = 1000;
+
 nlohmann::ordered_json metrics_json(const PurityHistogram& histogram) {
   const auto positive = histogram.mean_positive_order();
   return {{"edges", histogram.num_edges()},
@@ -80,12 +84,14 @@ std::string weights_csv(std::span<const Point> points, const Tour& tour, const O
   return csv;
 }
 
-Measured measure(const Sample& sample, const std::string& name, const Options& options) {
+// The numbers of one tour; appends the files that were asked for to `files`.
+Measured measure(const Sample& sample, const std::string& name, const Options& options, std::vector<NewFile>& files) {
+  const auto points = sample.instance.require_points("purity");
   if (!sample.tour) {
     throw InputError(fmt::format(
         "{}: has no tour; give one with --tour FILE, or use a file of lines or .npz that holds tours", name));
   }
-  const auto points = sample.instance.require_points("purity");
+  if (points.size() < 2) throw InputError(fmt::format("{}: a single node has no edge whose purity to measure", name));
   const auto orders = tour_orders(points, sample.tour->order(), options.threads);
   Measured result{name, points.size(), tour_length(sample.instance, *sample.tour), {}, {}};
   result.histogram.add(orders);
@@ -93,11 +99,11 @@ Measured measure(const Sample& sample, const std::string& name, const Options& o
     result.gabriel_edges = gabriel_graph(points, *options.gabriel_order, options.threads).size();
   }
   if (!options.svg.empty()) {
-    write_file(options.svg, tour_picture_svg(sample.instance, *sample.tour, orders,
-                                             {.title = name, .num_circles = options.circles}));
+    files.push_back({options.svg, tour_picture_svg(sample.instance, *sample.tour, orders,
+                                                   {.title = name, .num_circles = options.circles})});
   }
-  if (!options.edges.empty()) write_file(options.edges, edges_csv(sample.instance, *sample.tour, orders));
-  if (!options.weights.empty()) write_file(options.weights, weights_csv(points, *sample.tour, options));
+  if (!options.edges.empty()) files.push_back({options.edges, edges_csv(sample.instance, *sample.tour, orders)});
+  if (!options.weights.empty()) files.push_back({options.weights, weights_csv(points, *sample.tour, options)});
   return result;
 }
 
@@ -118,7 +124,7 @@ void print_table(const std::vector<Measured>& measured, const PurityHistogram& p
     }
   }
   if (measured.size() > 1) add(fmt::format("all {} tours", measured.size()), "", "", pooled, {});
-  fmt::print("{}", table.text());
+  print(table.text());
 }
 
 void print_document(const std::vector<Measured>& measured, const PurityHistogram& pooled) {
@@ -137,6 +143,9 @@ void purity(const Options& options) {
     Sample sample;
     std::string name;
   };
+  std::vector<std::string> inputs = options.files;
+  inputs.push_back(options.tour);
+  check_standard_input_is_used_once(inputs);
   std::vector<Named> all;
   for (const std::string& file : options.files) {
     std::vector<Sample> samples = read_samples(file, options.format);
@@ -154,15 +163,22 @@ void purity(const Options& options) {
   if (!options.tour.empty()) all[0].sample.tour = read_tour(options.tour, all[0].sample.instance.size());
 
   std::vector<Measured> measured;
+  std::vector<NewFile> files;
   PurityHistogram pooled;
   {
     Progress progress("tours", all.size());
     for (const Named& named : all) {
-      measured.push_back(measure(named.sample, named.name, options));
+      measured.push_back(measure(named.sample, named.name, options, files));
       pooled.add(measured.back().histogram);
       progress.advance();
     }
   }
+  // A file on standard output takes the place of the table, so that other programs can read it.
+  const bool prints_file =
+      std::any_of(files.begin(), files.end(), [](const NewFile& file) { return file.path == "-"; });
+  if (prints_file && options.json) throw InputError("--json and a file (-) can not both go to standard output");
+  write_together(files);
+  if (prints_file) return;
   options.json ? print_document(measured, pooled) : print_table(measured, pooled, options);
 }
 
@@ -171,23 +187,32 @@ void purity(const Options& options) {
 void add_purity(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("purity", "Measure the purity of tours: Prop-0, APO, histogram; draw them");
-  verb->add_option("FILE", options->files, "Files of instances with tours; - is standard input")->required();
+  const auto add_file = [verb](const std::string& flag, std::string& path, const std::string& description) {
+    return verb->add_option(flag, path, description)->type_name("FILE");
+  };
+  verb->add_option("FILE", options->files, "Files of instances with tours; - is standard input")
+      ->required()
+      ->type_name("");
   add_format_option(*verb, "--from", options->format, "Format of the files, if neither name nor content tells");
-  verb->add_option("--tour", options->tour, "Tour file of a single instance");
-  verb->add_option("--svg", options->svg, "Draw the tour with edges coloured by order, and explain it");
-  verb->add_option("--circles", options->circles, "With --svg: covering circles of this many worst edges")
+  add_file("--tour", options->tour, "Tour file of a single instance");
+  auto* svg = add_file("--svg", options->svg, "Draw the tour with edges coloured by order, and explain it");
+  add_whole_number(*verb, "--circles", options->circles, "Covering circles of this many worst edges", 0, kMaxCircles)
+      ->needs(svg);
+  add_file("--edges", options->edges, "Write every edge with its length and order to this CSV file");
+  auto* weights = add_file("--weights", options->weights, "Write the PUPO weight of every step to this CSV file");
+  verb->add_option("--discount", options->pupo.discount, "Discount of later costs, 0 to 1")
+      ->needs(weights)
       ->capture_default_str();
-  verb->add_option("--edges", options->edges, "Write every edge with its length and order to this CSV file");
-  verb->add_option("--weights", options->weights, "Write the PUPO weight of every step to this CSV file");
-  verb->add_option("--discount", options->pupo.discount, "With --weights: discount of later costs, 0 to 1")
-      ->capture_default_str();
-  verb->add_flag("--clamp-weights", options->pupo.clamp_weights, "With --weights: raise negative weights to 0");
-  verb->add_option("--gabriel", options->gabriel_order, "Also count all pairs of nodes with at most this order");
-  verb->add_flag("--each", options->each, "A row for every tour, however many there are");
+  verb->add_flag("--clamp-weights", options->pupo.clamp_weights, "Raise negative weights to 0")->needs(weights);
+  verb->add_option("--gabriel", options->gabriel_order, "Also count all pairs of nodes with at most this order")
+      ->check(whole_number(0, std::numeric_limits<std::uint32_t>::max()))
+      ->type_name("N");
+  verb->add_flag("--each", options->each,
+                 fmt::format("A row for every tour, even if there are more than {}", kMaxRows));
   add_json_flag(*verb, options->json);
   add_threads_option(*verb, options->threads);
   verb->footer(
-      "\nThe purity order of an edge is the number of nodes inside the circle whose diameter it is.\n"
+      "The purity order of an edge is the number of nodes inside the circle whose diameter it is.\n"
       "Prop-0 is the share of edges of order 0, APO(all) the mean order, APO(non-0) the mean over orders above 0.\n"
       "\nExample:\n  puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg");
   verb->callback([options] { purity(*options); });

@@ -29,53 +29,114 @@ constexpr double kPanelX = kMapSide + 2 * kMargin;
 constexpr std::array<const char*, 4> kColours = {"#8fb0cf", "#eda100", "#d1491b", "#7b1060"};
 constexpr std::array<const char*, 4> kLabels = {"order 0: pure", "order 1", "order 2", "order 3 or more"};
 
-// Up to this many edges each is an element of its own, with a tooltip.
+// Up to this many edges each is an element of its own, with a tooltip; above, one path holds many to keep the file
+// small.
 constexpr std::size_t kMaxTooltips = 5000;
 
 std::size_t colour_class(std::uint32_t order) {
   return std::min<std::size_t>(order, kColours.size() - 1);
 }
 
-std::string escaped(std::string_view text) {
+// The length of the UTF-8 sequence at the beginning of `text`, or 0 if there is none that XML allows.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t length = byte(0) < 0x80 ? 1 : byte(0) < 0xc2 ? 0 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
+  if (length == 0 || length > text.size() || byte(0) > 0xf4) return 0;
+  std::uint32_t code = length == 1 ? byte(0) : byte(0) & (0x7fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  constexpr std::array<std::uint32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  const bool no_character = code == 0xfffe || code == 0xffff || code > 0x10ffff;
+  return code < kSmallest[length] || surrogate || no_character ? 0 : length;
+}
+
+// The characters of a name, each as UTF-8. Old files are not UTF-8 but nearly always Latin-1.
+std::vector<std::string> characters(std::string_view text) {
+  std::vector<std::string> result;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length > 0) {
+      result.emplace_back(text.substr(0, length));
+    } else {
+      const auto byte = static_cast<unsigned char>(text[0]);
+      result.push_back({static_cast<char>(0xc0 | byte >> 6), static_cast<char>(0x80 | (byte & 0x3f))});
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
+}
+
+std::string escaped(std::span<const std::string> text) {
   std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  for (const std::string& c : text) {
+    if (c == "<") {
+      result += "&lt;";
+    } else if (c == ">") {
+      result += "&gt;";
+    } else if (c == "&") {
+      result += "&amp;";
+    } else if (c.size() == 1 && static_cast<unsigned char>(c[0]) < 0x20) {
+      result += ' ';  // XML has no control characters
+    } else {
+      result += c;
     }
   }
   return result;
 }
 
-// Places the instance in the map, aspect ratio kept, y upwards.
+struct Circle {
+  Point centre;
+  double radius = 0;
+};
+
+Circle covering_circle(Point a, Point b) {
+  return {{(a.x + b.x) / 2, (a.y + b.y) / 2}, std::sqrt(squared_distance(a, b)) / 2};
+}
+
+// Places nodes and the covering circles of some edges in the map, aspect ratio kept, y upwards.
 class MapFrame {
  public:
-  explicit MapFrame(std::span<const Point> points)
-      : box_(bounding_box(points)),
-        scale_(box_.width() > 0 || box_.height() > 0 ? kMapSide / std::max(box_.width(), box_.height()) : 1),
-        left_(kMargin + (kMapSide - box_.width() * scale_) / 2),
-        top_(kMargin + (kMapSide - box_.height() * scale_) / 2) {}
-  [[nodiscard]] Point place(Point p) const {
-    return {left_ + (p.x - box_.low.x) * scale_, top_ + (box_.high.y - p.y) * scale_};
+  MapFrame(std::span<const Point> points, std::span<const std::array<Point, 2>> circled_edges)
+      : nodes_(bounding_box(points)) {
+    // Halves, because the width of a box may be beyond the largest number.
+    half_side_ = std::max(nodes_.high.x / 2 - nodes_.low.x / 2, nodes_.high.y / 2 - nodes_.low.y / 2);
+    box_.add(unit(nodes_.low));
+    box_.add(unit(nodes_.high));
+    for (const auto& [a, b] : circled_edges) {
+      const auto [centre, radius] = covering_circle(unit(a), unit(b));
+      box_.add({centre.x - radius, centre.y - radius});
+      box_.add({centre.x + radius, centre.y + radius});
+    }
+    const double side = std::max(box_.width(), box_.height());
+    scale_ = kMapSide / (side > 0 ? side : 1);
+    left_ = kMargin + (kMapSide - box_.width() * scale_) / 2;
+    top_ = kMargin + (kMapSide - box_.height() * scale_) / 2;
   }
 
+  [[nodiscard]] Point place(Point p) const {
+    const Point q = unit(p);
+    return {left_ + (q.x - box_.low.x) * scale_, top_ + (box_.high.y - q.y) * scale_};
+  }
+
+  /// The longer side of the box around the nodes, in SVG units.
+  [[nodiscard]] double side_of_nodes() const { return scale_; }
+
  private:
-  Box box_;
-  double scale_;
-  double left_;
-  double top_;
+  // The longer side of the box around the nodes becomes 1.
+  [[nodiscard]] Point unit(Point p) const {
+    if (half_side_ == 0) return {0, 0};
+    return {(p.x / 2 - nodes_.low.x / 2) / half_side_, (p.y / 2 - nodes_.low.y / 2) / half_side_};
+  }
+
+  Box nodes_;
+  double half_side_ = 0;
+  Box box_;  // of everything that is drawn, in units
+  double scale_ = 1;
+  double left_ = 0;
+  double top_ = 0;
 };
 
 class Picture {
@@ -87,10 +148,15 @@ class Picture {
         orders_(orders),
         options_(options),
         points_(instance.require_points("a picture")),
-        frame_(points_) {
+        worst_(worst_edges()),
+        frame_(points_, circled_edges()),
+        title_(characters(!options.title.empty()     ? options.title
+                          : !instance.name().empty() ? instance.name()
+                                                     : "tour")) {
     histogram_.add(orders);
     // Thinner and smaller with more nodes, within what the eye can follow.
-    const double spacing = kMapSide / std::sqrt(static_cast<double>(std::max<std::size_t>(points_.size(), 1)));
+    const double spacing =
+        frame_.side_of_nodes() / std::sqrt(static_cast<double>(std::max<std::size_t>(points_.size(), 1)));
     stroke_ = std::clamp(spacing / 12, 0.4, 3.0);
     dot_ = std::clamp(spacing / 11, 0.3, 3.5);
   }
@@ -100,7 +166,7 @@ class Picture {
         "sans-serif\" font-size=\"14\" fill=\"#222\">\n",
         kWidth, kHeight);
     put("<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
-    find_worst_edges();
+    put("<title>{}: a tour with its edges coloured by purity order</title>\n", escaped(title_));
     draw_circles();
     draw_edges();
     draw_nodes();
@@ -120,30 +186,40 @@ class Picture {
     return points_[static_cast<std::size_t>(tour_[position % tour_.size()])];
   }
 
-  void find_worst_edges() {
-    worst_.resize(orders_.size());
-    std::iota(worst_.begin(), worst_.end(), std::size_t{0});
-    const std::size_t count = std::min(options_.num_circles, worst_.size());
+  [[nodiscard]] std::vector<std::size_t> worst_edges() const {
+    std::vector<std::size_t> worst(orders_.size());
+    std::iota(worst.begin(), worst.end(), std::size_t{0});
+    const std::size_t count = std::min(options_.num_circles, worst.size());
     const auto worse = [this](std::size_t e, std::size_t f) {
       if (orders_[e] != orders_[f]) return orders_[e] > orders_[f];
       const double length_e = squared_distance(node(e), node(e + 1));
       const double length_f = squared_distance(node(f), node(f + 1));
       return length_e != length_f ? length_e > length_f : e < f;
     };
-    std::partial_sort(worst_.begin(), worst_.begin() + static_cast<std::ptrdiff_t>(count), worst_.end(), worse);
-    worst_.resize(count);
+    std::partial_sort(worst.begin(), worst.begin() + static_cast<std::ptrdiff_t>(count), worst.end(), worse);
+    worst.resize(count);
     // The circle of a pure edge shows nothing.
-    while (!worst_.empty() && orders_[worst_.back()] == 0) worst_.pop_back();
+    while (!worst.empty() && orders_[worst.back()] == 0) worst.pop_back();
+    return worst;
+  }
+
+  [[nodiscard]] std::vector<std::array<Point, 2>> circled_edges() const {
+    std::vector<std::array<Point, 2>> edges;
+    for (const std::size_t e : worst_) edges.push_back({node(e), node(e + 1)});
+    return edges;
+  }
+
+  [[nodiscard]] Circle placed_circle(std::size_t edge) const {
+    return covering_circle(frame_.place(node(edge)), frame_.place(node(edge + 1)));
   }
 
   void draw_circles() {
     for (const std::size_t e : worst_) {
-      const Point a = frame_.place(node(e));
-      const Point b = frame_.place(node(e + 1));
+      const auto [centre, radius] = placed_circle(e);
       const char* colour = kColours[colour_class(orders_[e])];
       put("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"{:.2f}\" fill=\"{}\" fill-opacity=\"0.13\" stroke=\"{}\" "
-          "stroke-width=\"1.5\" stroke-dasharray=\"5 4\"/>\n",
-          (a.x + b.x) / 2, (a.y + b.y) / 2, std::sqrt(squared_distance(a, b)) / 2, colour, colour);
+          "stroke-width=\"1.5\" stroke-dasharray=\"5 4\"><title>{} nodes inside</title></circle>\n",
+          centre.x, centre.y, radius, colour, colour, orders_[e]);
     }
   }
 
@@ -172,50 +248,96 @@ class Picture {
   }
 
   void draw_nodes() {
-    put("<g fill=\"#333\">\n");
-    for (const Point p : points_) {
-      const Point q = frame_.place(p);
-      put("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"{:.2f}\"/>\n", q.x, q.y, dot_);
+    draw_dots(points_, dot_, "#333", 0);
+    // The nodes that make an edge impure; one that lies in several circles is drawn once.
+    std::vector<Point> inside;
+    if (!worst_.empty()) {
+      std::copy_if(points_.begin(), points_.end(), std::back_inserter(inside), [this](Point x) {
+        return std::any_of(worst_.begin(), worst_.end(),
+                           [this, x](std::size_t e) { return inside_diametral_disc(node(e), node(e + 1), x); });
+      });
     }
-    put("</g>\n");
-    // The nodes that make an edge impure.
-    for (const std::size_t e : worst_) {
-      for (const Point x : points_) {
-        if (!inside_diametral_disc(node(e), node(e + 1), x)) continue;
-        const Point q = frame_.place(x);
-        put("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"{:.2f}\" fill=\"#c00000\" stroke=\"white\" stroke-width=\"1\"/>\n",
-            q.x, q.y, std::max(1.6 * dot_, 2.5));
-      }
-    }
+    const bool crowded = points_.size() > kMaxTooltips;
+    draw_dots(inside, crowded ? 1.6 * dot_ : std::max(1.6 * dot_, 2.5), "#c00000", crowded ? 0 : 1);
   }
 
+  void draw_dots(std::span<const Point> points, double radius, const char* colour, double halo) {
+    if (points.size() > kMaxTooltips) {
+      // A line of no length with round ends is a dot, and takes a fifth of the bytes of a circle.
+      put("<path stroke=\"{}\" stroke-width=\"{:.2f}\" stroke-linecap=\"round\" d=\"", colour, 2 * radius);
+      for (const Point p : points) {
+        const Point q = frame_.place(p);
+        put("M{:.1f} {:.1f}h0", q.x, q.y);
+      }
+      put("\"/>\n");
+      return;
+    }
+    put("<g fill=\"{}\" stroke=\"white\" stroke-width=\"{:g}\">\n", colour, halo);
+    for (const Point p : points) {
+      const Point q = frame_.place(p);
+      put("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"{:.2f}\"/>\n", q.x, q.y, radius);
+    }
+    put("</g>\n");
+  }
+
+  // Each label stands beside its circle where no other label is; one that finds no place is left to the tooltip.
   void draw_circle_labels() {
+    std::vector<Box> taken;
+    const auto is_free = [&taken](const Box& box) {
+      return box.low.x > 0 && box.high.x < kPanelX &&
+             std::none_of(taken.begin(), taken.end(), [&box](const Box& other) {
+               return box.low.x < other.high.x && other.low.x < box.high.x && box.low.y < other.high.y &&
+                      other.low.y < box.high.y;
+             });
+    };
     for (const std::size_t e : worst_) {
-      const Point a = frame_.place(node(e));
-      const Point b = frame_.place(node(e + 1));
-      const double radius = std::sqrt(squared_distance(a, b)) / 2;
-      const double x = std::clamp((a.x + b.x) / 2, kMargin + 30, kMargin + kMapSide - 30);
-      // Above the circle, or below it where the map ends.
-      double y = (a.y + b.y) / 2 - radius - 6;
-      if (y < 20) y = (a.y + b.y) / 2 + radius + 18;
-      put("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"middle\" font-weight=\"bold\" fill=\"{}\" stroke=\"white\" "
-          "stroke-width=\"4\" paint-order=\"stroke\">order {}</text>\n",
-          x, y, kColours[colour_class(orders_[e])], orders_[e]);
+      const std::string text = fmt::format("order {}", orders_[e]);
+      const auto [centre, radius] = placed_circle(e);
+      // Of 14-unit bold letters, generously; the baseline is at the bottom of the box.
+      const double half_width = 4.5 * static_cast<double>(text.size());
+      constexpr double kTextHeight = 14;
+      const std::array<Point, 4> middles = {{{centre.x, centre.y - radius - 6},
+                                             {centre.x, centre.y + radius + 18},
+                                             {centre.x + radius + half_width + 4, centre.y + 5},
+                                             {centre.x - radius - half_width - 4, centre.y + 5}}};
+      for (const Point middle : middles) {
+        const Box box{{middle.x - half_width, middle.y - kTextHeight}, {middle.x + half_width, middle.y + 3}};
+        if (!is_free(box)) continue;
+        taken.push_back(box);
+        put("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"middle\" font-weight=\"bold\" fill=\"{}\" stroke=\"white\" "
+            "stroke-width=\"4\" paint-order=\"stroke\">{}</text>\n",
+            middle.x, middle.y, kColours[colour_class(orders_[e])], text);
+        break;
+      }
     }
   }
 
   void draw_panel() {
     double y = 64;
-    const std::string title = options_.title.empty() ? instance_.name() : options_.title;
-    put("<text x=\"{:g}\" y=\"{:g}\" font-size=\"20\" font-weight=\"bold\">{}</text>\n", kPanelX, y,
-        escaped(title.empty() ? "tour" : title));
+    draw_title(y);
     y += 24;
-    put("<text x=\"{:g}\" y=\"{:g}\" fill=\"#555\">{} nodes, length {:g}</text>\n", kPanelX, y, points_.size(),
+    put("<text x=\"{:g}\" y=\"{:g}\" fill=\"#555\">{} nodes, length {:.10g}</text>\n", kPanelX, y, points_.size(),
         tour_length(instance_, tour_));
     y += 40;
     y = draw_explanation(y);
     y = draw_histogram(y);
     draw_metrics(y);
+  }
+
+  // A long title becomes smaller, and one that is still too long loses its end.
+  void draw_title(double y) {
+    constexpr double kLargest = 20;
+    constexpr double kSmallest = 12;
+    constexpr double kLettersTimesSize = 440;  // what fits into the panel: 22 letters of size 20
+    const auto letters = static_cast<double>(title_.size());
+    const double size = std::clamp(kLettersTimesSize / letters, kSmallest, kLargest);
+    std::vector<std::string> shown = title_;
+    if (size * letters > kLettersTimesSize) {
+      shown.resize(static_cast<std::size_t>(kLettersTimesSize / kSmallest));
+      shown.emplace_back("...");
+    }
+    put("<text x=\"{:g}\" y=\"{:g}\" font-size=\"{:.1f}\" font-weight=\"bold\">{}</text>\n", kPanelX, y, size,
+        escaped(shown));
   }
 
   // Two small drawings: what makes an edge pure or not.
@@ -270,15 +392,15 @@ class Picture {
       put("<text x=\"{:g}\" y=\"{:g}\" text-anchor=\"end\" font-weight=\"bold\">{}</text>\n", kPanelX + 250, y, value);
       y += 22;
     };
-    metric("Prop-0 (pure edges)", fmt::format("{:.2f} %", 100 * histogram_.proportion_zero()));
-    metric("APO(all) (mean order)", fmt::format("{:.4f}", histogram_.mean_order()));
+    metric("Prop-0: pure edges", fmt::format("{:.2f} %", 100 * histogram_.proportion_zero()));
+    metric("APO(all): mean order", fmt::format("{:.4f}", histogram_.mean_order()));
     const auto positive = histogram_.mean_positive_order();
-    metric("APO(non-0) (impure edges)", positive ? fmt::format("{:.4f}", *positive) : "-");
+    metric("APO(non-0): of impure", positive ? fmt::format("{:.4f}", *positive) : "-");
     if (!worst_.empty()) {
       y += 12;
-      put("<text x=\"{:g}\" y=\"{:g}\" fill=\"#555\">Circles: the {} worst edges, with</text>\n", kPanelX, y,
-          worst_.size());
-      put("<text x=\"{:g}\" y=\"{:g}\" fill=\"#555\">the nodes inside them in red.</text>\n", kPanelX, y + 18);
+      put("<text x=\"{:g}\" y=\"{:g}\" fill=\"#555\">{}, with</text>\n", kPanelX, y,
+          worst_.size() == 1 ? "Circle: the worst edge" : fmt::format("Circles: the {} worst edges", worst_.size()));
+      put("<text x=\"{:g}\" y=\"{:g}\" fill=\"#555\">the nodes inside in red.</text>\n", kPanelX, y + 18);
     }
   }
 
@@ -287,9 +409,10 @@ class Picture {
   std::span<const std::uint32_t> orders_;
   const TourPictureOptions& options_;
   std::span<const Point> points_;
-  MapFrame frame_;
-  PurityHistogram histogram_;
   std::vector<std::size_t> worst_;  // positions of the edges whose circles are drawn
+  MapFrame frame_;
+  std::vector<std::string> title_;  // its characters
+  PurityHistogram histogram_;
   double stroke_ = 1;
   double dot_ = 1;
   std::string out_;
