@@ -8,11 +8,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "puretour/base/rng.h"
 #include "puretour/solve/eax.h"
+#include "puretour/tour/tsplib.h"
 
 namespace {
 
@@ -51,42 +55,72 @@ double cpu_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
+// One line of the table; "best" counts the runs that reach `best_known`, time includes the candidate lists.
+void measure(const std::string& name, const puretour::Instance& instance, puretour::Problem::Length best_known,
+             int num_seeds, const puretour::EaxOptions& options) {
+  const double started = cpu_seconds();
+  const bool is_matrix = instance.matrix() != nullptr;
+  puretour::EaxOptions adapted = options;
+  if (is_matrix) adapted.merge_neighbours = 30;  // without a triangle inequality good joins can be far down the list
+  const puretour::Problem problem(instance, is_matrix ? 30 : 10, 1, puretour::CandidateKind::kQuadrant);
+  std::vector<double> gaps;
+  int num_best = 0;
+  double generations = 0;
+  double offspring = 0;
+  double sum = 0;
+  for (int seed = 1; seed <= num_seeds; ++seed) {
+    const puretour::EaxResult result = eax(problem, adapted, static_cast<std::uint64_t>(seed));
+    const double gap = 100.0 * static_cast<double>(result.length - best_known) / static_cast<double>(best_known);
+    gaps.push_back(gap);
+    sum += gap;
+    num_best += result.length <= best_known ? 1 : 0;
+    generations += result.generations;
+    offspring += static_cast<double>(result.offspring);
+  }
+  const double seconds = cpu_seconds() - started;
+  std::sort(gaps.begin(), gaps.end());
+  fmt::print("{:10} {:>5} {:>5} {:>8.4f} {:>8.4f} {:>8.4f} {:>6.0f} {:>9.0f} {:>7.3f}\n", name, num_seeds, num_best,
+             sum / num_seeds, gaps[gaps.size() / 2], gaps.back(), generations / num_seeds, offspring / num_seeds,
+             seconds / num_seeds);
+  std::fflush(stdout);
+}
+
 }  // namespace
 
-// eax_bench [instances] [seeds] [population] [stall]: instances is a comma-separated list of names.
+// eax_bench [instances] [seeds] [population] [stall]: instances is a comma-separated list of names of the table above.
+// eax_bench FOLDER [seeds] [population] [stall] [runs] [max nodes]: the .tsp files that FOLDER/solutions gives lengths
+// for.
 int main(int argc, char** argv) {
-  const std::string wanted =
-      fmt::format(",{},", argc > 1 ? argv[1] : "u200,u200_1,u200_2,u200_3,u200_4,u200_5,u500,u1000,u2000");
+  const std::string wanted = argc > 1 ? argv[1] : "u200,u200_1,u200_2,u200_3,u200_4,u200_5,u500,u1000,u2000";
   const int num_seeds = argc > 2 ? std::atoi(argv[2]) : 5;
   puretour::EaxOptions options;
   if (argc > 3) options.population = std::atoi(argv[3]);
   if (argc > 4) options.stall = std::atoi(argv[4]);
-  fmt::print("{:8} {:>5} {:>5} {:>8} {:>8} {:>8} {:>6} {:>9} {:>7}\n", "instance", "seeds", "best", "mean %",
+  if (argc > 5) options.runs = std::atoi(argv[5]);
+  const std::size_t max_nodes = argc > 6 ? static_cast<std::size_t>(std::atoi(argv[6])) : 1002;
+  fmt::print("{:10} {:>5} {:>5} {:>8} {:>8} {:>8} {:>6} {:>9} {:>7}\n", "instance", "seeds", "best", "mean %",
              "median %", "worst %", "gens", "offspring", "cpu s");
-  for (const Row& row : kRows) {
-    if (wanted.find(fmt::format(",{},", row.name)) == std::string::npos) continue;
-    const puretour::Problem problem(uniform_instance(row.num_nodes, row.start), 10);
-    std::vector<double> gaps;
-    int num_best = 0;
-    double generations = 0;
-    double offspring = 0;
-    double sum = 0;
-    const double started = cpu_seconds();
-    for (int seed = 1; seed <= num_seeds; ++seed) {
-      const puretour::EaxResult result = eax(problem, options, static_cast<std::uint64_t>(seed));
-      const double gap =
-          100.0 * static_cast<double>(result.length - row.best_known) / static_cast<double>(row.best_known);
-      gaps.push_back(gap);
-      sum += gap;
-      num_best += result.length <= row.best_known ? 1 : 0;
-      generations += result.generations;
-      offspring += static_cast<double>(result.offspring);
+
+  if (!std::filesystem::is_directory(wanted)) {
+    for (const Row& row : kRows) {
+      if (fmt::format(",{},", wanted).find(fmt::format(",{},", row.name)) == std::string::npos) continue;
+      measure(row.name, uniform_instance(row.num_nodes, row.start), row.best_known, num_seeds, options);
     }
-    const double seconds = cpu_seconds() - started;
-    std::sort(gaps.begin(), gaps.end());
-    fmt::print("{:8} {:>5} {:>5} {:>8.4f} {:>8.4f} {:>8.4f} {:>6.0f} {:>9.0f} {:>7.3f}\n", row.name, num_seeds,
-               num_best, sum / num_seeds, gaps[gaps.size() / 2], gaps.back(), generations / num_seeds,
-               offspring / num_seeds, seconds / num_seeds);
-    std::fflush(stdout);
+    return 0;
+  }
+  std::ifstream solutions(wanted + "/solutions");
+  for (std::string line; std::getline(solutions, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::string colon;
+    puretour::Problem::Length optimum = 0;
+    if (!(words >> name >> colon >> optimum)) continue;
+    const std::string path = fmt::format("{}/{}.tsp", wanted, name);
+    std::ifstream file(path);
+    if (!file) continue;
+    std::stringstream text;
+    text << file.rdbuf();
+    const puretour::Instance instance = puretour::parse_tsplib(text.str(), path);
+    if (instance.size() >= 5 && instance.size() <= max_nodes) measure(name, instance, optimum, num_seeds, options);
   }
 }

@@ -5,12 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
+#include <map>
+#include <sstream>
 #include <string>
 
 #include "puretour/base/error.h"
 #include "puretour/base/parallel.h"
 #include "puretour/solve/exact.h"
 #include "puretour/tour/tour.h"
+#include "puretour/tour/tsplib.h"
 #include "solve/test_instances.h"
 
 namespace puretour {
@@ -33,6 +37,21 @@ TEST(Eax, EqualsTheExactSolutionOnSmallInstances) {
     const Problem problem(random_instance(kind, 5 + rng.below(7), rng), 10);
     EXPECT_EQ(eax_length(problem, options, static_cast<std::uint64_t>(round)), problem.length(exact_tour(problem)))
         << "round " << round << ", " << problem.size() << " nodes";
+  }
+}
+
+TEST(Eax, AcceptsNegativeWeights) {
+  Rng rng(2);
+  for (int round = 0; round < 50; ++round) {
+    const std::size_t n = 5 + rng.below(7);
+    WeightMatrix matrix{n, std::vector<double>(n * n)};
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        matrix.weights[i * n + j] = matrix.weights[j * n + i] = static_cast<double>(rng.below(100)) - 60;
+      }
+    }
+    const Problem problem(Instance(std::move(matrix)), 10);
+    EXPECT_EQ(eax_length(problem, {.population = 30}, 1), problem.length(exact_tour(problem)));
   }
 }
 
@@ -147,6 +166,63 @@ TEST(Eax, MoreRunsNeverGiveALongerTour) {
   const Problem::Length once = eax_length(problem, options, 3);
   options.runs = 4;
   EXPECT_LE(eax_length(problem, options, 3), once);
+}
+
+TEST(Eax, StopsWhenASecondRunConfirmsTheFirst) {
+  const Problem problem(uniform_benchmark(100), 10);
+  EaxOptions options;
+  options.population = 40;
+  options.runs = 20;
+  const EaxResult result = eax(problem, options, 1);
+  EXPECT_EQ(result.stop, EaxStop::kConfirmed);
+  options.confirm = false;
+  const EaxResult all = eax(problem, options, 1, Deadline::after_seconds(0.5));
+  EXPECT_EQ(all.length, result.length);
+}
+
+TEST(Eax, PopulationGrowsWithTheTimeLimit) {
+  EXPECT_EQ(eax_population_for(1000, 0.01), 0);
+  EXPECT_EQ(eax_population_for(1000, 1e6), 300);
+  EXPECT_GT(eax_population_for(1000, 2), 60);
+  EXPECT_GT(eax_population_for(1000, 2), eax_population_for(1000, 1));
+  EXPECT_GT(eax_population_for(1000, 1), eax_population_for(1500, 1));
+}
+
+// "name : length" lines of the file that lies beside the instances.
+std::map<std::string, Problem::Length> tsplib_optima(const std::string& folder) {
+  std::map<std::string, Problem::Length> optima;
+  std::ifstream file(folder + "/solutions");
+  std::string name;
+  std::string colon;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    Problem::Length length = 0;
+    if (words >> name >> colon >> length) optima[name] = length;
+  }
+  return optima;
+}
+
+TEST(Eax, FindsTheOptimaOfSmallTsplibInstances) {
+  const std::string folder = std::string(PURETOUR_SHARED_DATA).append("/tsplib");
+  const auto optima = tsplib_optima(folder);
+  if (optima.empty()) GTEST_SKIP() << "no TSPLIB instances in " << folder;
+  EaxOptions options;
+  options.runs = 4;
+  int num_solved = 0;
+  for (const auto& [name, optimum] : optima) {
+    const std::string path = fmt::format("{}/{}.tsp", folder, name);
+    std::ifstream file(path);
+    if (!file) continue;
+    std::stringstream text;
+    text << file.rdbuf();
+    const Instance instance = parse_tsplib(text.str(), path);
+    if (instance.size() < 5 || instance.size() > 160) continue;
+    const Problem problem(instance, 10, 1, CandidateKind::kQuadrant);
+    options.target = optimum;
+    EXPECT_EQ(eax_length(problem, options, 1), optimum) << name;
+    ++num_solved;
+  }
+  EXPECT_GT(num_solved, 40);
 }
 
 }  // namespace

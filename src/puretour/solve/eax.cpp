@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "puretour/base/error.h"
@@ -75,9 +76,15 @@ class Search {
 
   EaxResult run_all() {
     double num_tours = options_.population;
+    std::vector<Length> lengths;  // where the runs ended
     for (int run = 0; run < options_.runs; ++run, num_tours *= options_.population_growth) {
       result_.stop = run_once(run, std::max(2, static_cast<int>(num_tours)));
       if (result_.stop == EaxStop::kDeadline || result_.stop == EaxStop::kTarget) break;
+      lengths.push_back(run_length_);
+      if (options_.confirm && std::count(lengths.begin(), lengths.end(), result_.length) >= 2) {
+        result_.stop = EaxStop::kConfirmed;
+        break;
+      }
     }
     return std::move(result_);
   }
@@ -98,6 +105,7 @@ class Search {
       offer(std::move(order), population->tours().back().length());
     }
     const EaxStop stop = evolve(run, *population);
+    run_length_ = population->best().length();
     result_.offspring += population->num_offspring();
     return stop;
   }
@@ -134,10 +142,20 @@ class Search {
   std::uint64_t seed_;
   const Deadline& deadline_;
   std::optional<EaxSpace> space_;  // renumbered along the first tour found
+  Length run_length_ = 0;          // of the best tour of the last run
   EaxResult result_;
 };
 
 }  // namespace
+
+int eax_population_for(NodeId num_nodes, double limit_seconds) {
+  // Measured on uniform points with the default options, 200 <= n <= 5000: seconds per tour of the population.
+  const double seconds_per_tour = 1.2e-7 * std::pow(num_nodes, 1.7);
+  const double affordable = limit_seconds / seconds_per_tour;
+  constexpr int kLeast = 30;
+  constexpr int kMost = 300;
+  return affordable < kLeast ? 0 : affordable > kMost ? kMost : static_cast<int>(affordable);
+}
 
 EaxResult eax(const Problem& problem, const EaxOptions& options, std::uint64_t seed, const Deadline& deadline,
               std::span<const NodeId> initial) {
