@@ -31,12 +31,6 @@ double norm(Point v) {
   return std::sqrt(v.x * v.x + v.y * v.y);
 }
 
-// Through memory, because GCC 12 forgets both conversions where it keeps x and y in one vector register.
-double rounded_to_float(double value) {
-  const volatile auto rounded = static_cast<float>(value);
-  return rounded;
-}
-
 void check_length(const char* name, double value) {
   if (!(value >= 0 && value <= kLargestLength)) {
     throw InputError(fmt::format("{} is {}; it must be a number from 0 to {:g}", name, value, kLargestLength));
@@ -174,7 +168,7 @@ Instance generate_instance(const GeneratorOptions& options, Distribution distrib
   if (trace != nullptr) *trace = std::move(local_trace);
   if (options.normalise) points = normalised_to_unit_square(points);
   if (options.float32) {
-    for (Point& p : points) p = {rounded_to_float(p.x), rounded_to_float(p.y)};
+    for (Point& p : points) p = {static_cast<float>(p.x), static_cast<float>(p.y)};
   }
   return Instance(std::move(points), Metric::kEuclidean,
                   fmt::format("{}{}-seed{}-{}", distribution_name(distribution), num_nodes, seed, index));
