@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* kFooter = R"(Examples:
   puretour generate --distribution clustered --nodes 200 --count 10 -o cities.txt
+  puretour solve berlin52.tsp -o berlin52.tour
   puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg
   puretour convert cities.txt cities.npz
   puretour info berlin52.tsp
@@ -45,6 +46,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->label("SUBCOMMAND", "VERB");
   app.set_help_flag("-h,--help", "Print this help and exit");
   puretour::cli::add_generate(app);
+  puretour::cli::add_solve(app);
   puretour::cli::add_purity(app);
   puretour::cli::add_convert(app);
   puretour::cli::add_info(app);

@@ -8,6 +8,7 @@ namespace puretour::cli {
 
 // Each adds its sub-command with options, help and an example; the work is done in the callback.
 void add_generate(CLI::App& app);
+void add_solve(CLI::App& app);
 void add_purity(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_info(CLI::App& app);

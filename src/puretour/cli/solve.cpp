@@ -1,0 +1,239 @@
+// `puretour solve`: good tours for any instance.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <mutex>
+
+#include "puretour/base/error.h"
+#include "puretour/base/parallel.h"
+#include "puretour/base/progress.h"
+#include "puretour/cli/common.h"
+#include "puretour/cli/verbs.h"
+#include "puretour/purity/tour_purity.h"
+#include "puretour/solve/lower_bound.h"
+#include "puretour/solve/solver.h"
+
+namespace puretour::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::optional<FileFormat> format;
+  std::string with = "auto";
+  std::optional<double> time_limit;
+  std::uint64_t seed = 0;
+  std::string initial;
+  std::string output;
+  std::optional<FileFormat> to;
+  SolverSettings settings;
+  bool bound = false;
+  bool json = false;
+  bool quiet = false;
+  int threads = 0;
+};
+
+struct Solved {
+  std::string name;
+  SolveResult result;
+  std::optional<PurityHistogram> purity;  // none without coordinates or with a single node
+  std::optional<LowerBound> bound;
+};
+
+// Set by Ctrl-C and SIGTERM; every deadline looks at it.
+std::atomic<bool> stop_requested{false};
+
+void request_stop(int /*signal*/) {
+  stop_requested.store(true);
+  // A second signal ends the program at once.
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+// One line on the terminal with the best length so far of the instance in hand.
+class LiveLine {
+ public:
+  explicit LiveLine(bool quiet) : visible_(!quiet && isatty(STDERR_FILENO) != 0) {}
+  ~LiveLine() {
+    if (drawn_) fmt::print(stderr, "\r\033[K");
+  }
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+
+  void show(const std::string& name, const SolveProgress& progress) {
+    if (!visible_) return;
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    drawn_ = true;
+    fmt::print(stderr, "\r\033[K{}  {}  {:.10g}  {}", name, progress.phase, progress.length,
+               format_duration(std::chrono::duration<double>(now - start_).count()));
+    std::fflush(stderr);
+  }
+
+ private:
+  bool visible_;
+  bool drawn_ = false;
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_{};
+};
+
+nlohmann::ordered_json to_json(const Solved& solved) {
+  nlohmann::ordered_json entry = {{"name", solved.name},
+                                  {"nodes", solved.result.tour.size()},
+                                  {"method", solved.result.method},
+                                  {"length", solved.result.length},
+                                  {"seconds", solved.result.seconds}};
+  if (solved.purity) {
+    const auto positive = solved.purity->mean_positive_order();
+    entry["prop_0"] = solved.purity->proportion_zero();
+    entry["apo_all"] = solved.purity->mean_order();
+    entry["apo_non_0"] = positive ? nlohmann::ordered_json(*positive) : nlohmann::ordered_json();
+  }
+  if (solved.bound) {
+    entry["bound"] = solved.bound->length;
+    entry["bound_is_proven"] = solved.bound->is_proven;
+    entry["gap_to_bound"] = solved.result.length / solved.bound->length - 1;
+  }
+  return entry;
+}
+
+void print_table(const std::vector<Solved>& all, const Options& options) {
+  std::vector<std::string> header = {"instance", "nodes", "method", "length", "seconds", "Prop-0", "APO(all)"};
+  if (options.bound) header.insert(header.end(), {"bound", "gap at most"});
+  Table table(header);
+  for (const Solved& solved : all) {
+    std::vector<std::string> row = {solved.name, fmt::format("{}", solved.result.tour.size()), solved.result.method,
+                                    fmt::format("{:.10g}", solved.result.length),
+                                    fmt::format("{:.2f}", solved.result.seconds)};
+    row.push_back(solved.purity ? fmt::format("{:.2f} %", 100 * solved.purity->proportion_zero()) : "-");
+    row.push_back(solved.purity ? fmt::format("{:.4f}", solved.purity->mean_order()) : "-");
+    if (solved.bound) {
+      row.push_back(fmt::format("{:.10g}{}", solved.bound->length, solved.bound->is_proven ? "" : " (estimate)"));
+      row.push_back(fmt::format("{:.3f} %", 100 * (solved.result.length / solved.bound->length - 1)));
+    }
+    table.add(std::move(row));
+  }
+  print(table.text());
+}
+
+void write_tours(const std::vector<Sample>& samples, const std::vector<Solved>& solved, const Options& options) {
+  const bool as_tour_file = !options.to && (options.output.ends_with(".tour") || !file_format_of_path(options.output));
+  if (as_tour_file) {
+    if (samples.size() != 1) {
+      throw InputError(fmt::format("{}: a tour file holds one tour, but there are {}; write a .txt or .npz file",
+                                   options.output, samples.size()));
+    }
+    write_tour(options.output, solved[0].result.tour, solved[0].name, solved[0].result.length);
+    return;
+  }
+  std::vector<Sample> with_tours = samples;
+  for (std::size_t i = 0; i < samples.size(); ++i) with_tours[i].tour = solved[i].result.tour;
+  write_samples(options.output, options.to, with_tours);
+}
+
+void solve(const Options& options) {
+  std::vector<Sample> samples;
+  std::vector<std::string> names;
+  for (const std::string& file : options.files) {
+    std::vector<Sample> read = read_samples(file, options.format);
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      names.push_back(display_name(read[i].instance, file, i, read.size()));
+      samples.push_back(std::move(read[i]));
+    }
+  }
+  const auto solver = make_solver(options.with, options.settings);
+  std::optional<Tour> initial;
+  if (!options.initial.empty()) {
+    if (samples.size() != 1) {
+      throw InputError(fmt::format("--initial goes with one instance, but the input holds {}", samples.size()));
+    }
+    initial = read_tour(options.initial, samples[0].instance.size());
+  }
+
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  std::vector<Solved> solved(samples.size());
+  {
+    const bool many = samples.size() > 1;
+    LiveLine line(options.quiet || many);
+    Progress progress("instances", samples.size(), options.quiet || !many);
+    parallel_for(samples.size(), options.threads, [&](std::size_t i) {
+      const Instance& instance = samples[i].instance;
+      SolveOptions solve_options;
+      solve_options.deadline = (options.time_limit ? Deadline::after_seconds(*options.time_limit) : Deadline())
+                                   .with_stop_flag(&stop_requested);
+      solve_options.seed = options.seed;
+      // A tour that the file already has is a start, too.
+      solve_options.initial = initial ? initial : samples[i].tour;
+      solve_options.progress = [&](const SolveProgress& p) { line.show(names[i], p); };
+      solved[i].name = names[i];
+      solved[i].result = solver->solve(instance, solve_options);
+      if (instance.has_points() && instance.size() >= 2) {
+        solved[i].purity.emplace();
+        solved[i].purity->add(tour_orders(instance.points(), solved[i].result.tour.order()));
+      }
+      if (options.bound) solved[i].bound = held_karp_bound(instance, solved[i].result.tour);
+      progress.advance();
+    });
+  }
+  if (stop_requested && !options.quiet) fmt::print(stderr, "puretour: stopped early; this is the best found so far\n");
+  if (!options.output.empty()) write_tours(samples, solved, options);
+  // Tours on standard output leave no room for a table.
+  if (options.output == "-") return;
+  if (options.json) {
+    nlohmann::ordered_json document = nlohmann::ordered_json::array();
+    for (const Solved& s : solved) document.push_back(to_json(s));
+    print_json(document);
+  } else {
+    print_table(solved, options);
+  }
+}
+
+}  // namespace
+
+void add_solve(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("solve", "Find short tours: optimal for small instances, very good for large ones");
+  verb->add_option("FILE", options->files, "Files of instances; - is standard input")->required();
+  add_format_option(*verb, "--from", options->format, "Format of the files, if neither name nor content tells");
+  verb->add_option("--with", options->with,
+                   "auto, lk (local search), eax (genetic algorithm) or lkh (external program)")
+      ->capture_default_str();
+  verb->add_option("--time-limit", options->time_limit, "Seconds per instance, all phases included")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--seed", options->seed, "Same seed, same tour, unless the time limit cuts the search")
+      ->capture_default_str();
+  verb->add_option("--initial", options->initial, "Tour file to start from; the result is never longer");
+  verb->add_flag("--bound", options->bound, "Also compute a lower bound, which certifies how good the tour is");
+  verb->add_option("-o,--output", options->output, "Write the tour (.tour), or instances with tours (.txt, .npz)");
+  add_format_option(*verb, "--to", options->to, "Format of the output, if the name does not tell");
+  verb->add_option("--kicks", options->settings.max_kicks, "lk: stop after this many kicks");
+  verb->add_option("--population", options->settings.population, "eax: tours in the population")
+      ->check(CLI::Range(2, 100000))
+      ->capture_default_str();
+  verb->add_option("--runs", options->settings.runs, "eax: independent runs; the best tour counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  verb->add_option("--lkh-binary", options->settings.lkh_binary, "lkh: the program to call")->capture_default_str();
+  verb->add_flag("-q,--quiet", options->quiet, "No progress line");
+  add_json_flag(*verb, options->json);
+  add_threads_option(*verb, options->threads);
+  verb->footer(
+      "\nLengths are in the metric of the instance (TSPLIB rounding included). Ctrl-C stops the search and keeps the "
+      "best\n"
+      "tour found. Several instances are solved in parallel, one per thread.\n"
+      "\nExamples:\n  puretour solve berlin52.tsp -o berlin52.tour\n"
+      "  puretour solve cities.txt --time-limit 5 -o solved.txt\n"
+      "  puretour solve large.tsp --time-limit 60 --bound");
+  verb->callback([options] { solve(*options); });
+}
+
+}  // namespace puretour::cli
