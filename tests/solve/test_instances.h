@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -77,7 +78,7 @@ inline Instance uniform_benchmark(std::uint64_t n, std::uint64_t first_state) {
     p.x = coordinate();
     p.y = coordinate();
   }
-  return Instance(std::move(points), Metric::kEuc2d, "u" + std::to_string(n));
+  return Instance(std::move(points), Metric::kEuc2d, fmt::format("u{}", n));
 }
 inline Instance uniform_benchmark(std::uint64_t n) {
   return uniform_benchmark(n, n);

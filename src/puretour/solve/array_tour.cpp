@@ -57,14 +57,15 @@ void ArrayTour::commit() {
   saved_nodes_.clear();
 }
 
-void ArrayTour::rollback() {
-  const NodeId* end = saved_nodes_.data() + saved_nodes_.size();
-  for (auto saved = saved_.rbegin(); saved != saved_.rend(); ++saved) {
-    end -= saved->length;
-    write(saved->begin, saved->length, [end](NodeId i) { return end[i]; });
+void ArrayTour::rollback_to(std::size_t mark) {
+  while (saved_.size() > mark) {
+    const Saved range = saved_.back();
+    const NodeId* nodes = saved_nodes_.data() + saved_nodes_.size() - static_cast<std::size_t>(range.length);
+    write(range.begin, range.length, [nodes](NodeId i) { return nodes[i]; });
+    saved_nodes_.resize(saved_nodes_.size() - static_cast<std::size_t>(range.length));
+    saved_.pop_back();
   }
   copy_ends();
-  commit();
 }
 
 void ArrayTour::save(NodeId begin, NodeId length) {

@@ -41,8 +41,14 @@ class ArrayTour {
   /// Forgets how to undo.
   void commit();
 
+  /// How much has been recorded; to undo back to here.
+  [[nodiscard]] std::size_t mark() const { return saved_.size(); }
+
+  /// Undoes everything since the mark was taken, exactly.
+  void rollback_to(std::size_t mark);
+
   /// Undoes everything since the last commit, exactly.
-  void rollback();
+  void rollback() { rollback_to(0); }
 
  private:
   struct Saved {

@@ -5,18 +5,21 @@
 
 #include "puretour/solve/construct.h"
 #include "puretour/solve/k_opt.h"
+#include "puretour/tour/tour.h"
 
 namespace puretour {
 namespace {
 
 template <typename CostFunction>
-void descend(CostFunction cost, const Problem& problem, std::vector<NodeId>& order, Rng& rng) {
-  KOptParams params;
-  params.max_edges = 3;
-  params.breadth = {10, 5};
-  KOptSearch<CostFunction> search(std::move(cost), candidate_rows(problem), order, params);
+void descend(const Problem& problem, std::vector<NodeId>& order, Rng& rng) {
+  std::vector<Candidate> candidates;
+  for (NodeId i = 0; i < problem.size(); ++i) {
+    for (const NodeId j : problem.candidates(i)) candidates.push_back({j, problem.cost(i, j)});
+  }
+  KOptSearch<CostFunction> search(CostFunction(problem, Tour::identity(order.size()).order(), {}), order);
+  search.set_candidates(std::move(candidates));
   for (const NodeId node : random_order(problem.size(), rng)) search.push(node);
-  search.descend();
+  search.descend({.step_edges = 3, .breadth = {10, 5}, .further_steps = 0});
   order.assign(search.tour().order().begin(), search.tour().order().end());
 }
 
@@ -25,9 +28,9 @@ void descend(CostFunction cost, const Problem& problem, std::vector<NodeId>& ord
 void local_search_from(const Problem& problem, std::vector<NodeId>& order, Rng& rng) {
   if (problem.size() < kMinMoveNodes) return;
   if (EuclideanCost::fits(problem)) {
-    descend(EuclideanCost(problem), problem, order, rng);
+    descend<EuclideanCost>(problem, order, rng);
   } else {
-    descend(ProblemCost(problem), problem, order, rng);
+    descend<ProblemCost>(problem, order, rng);
   }
 }
 

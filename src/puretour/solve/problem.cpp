@@ -67,6 +67,7 @@ Problem::Problem(const Instance& instance, std::size_t num_candidates, int threa
   } else if (largest > 0) {
     scale_ = kLargestCost / largest;
   }
+  largest_cost_ = static_cast<Cost>(std::ceil(largest * scale_)) + 1;  // rounding up may add 1
   const auto n = static_cast<std::size_t>(size_);
   if (n <= kTableLimit || instance.matrix() != nullptr) {
     table_.resize(n * n);

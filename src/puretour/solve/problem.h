@@ -43,6 +43,9 @@ class Problem {
   /// cost = round(distance * scale); 1 for whole-number metrics.
   [[nodiscard]] double scale() const { return scale_; }
 
+  /// No cost is larger in absolute value.
+  [[nodiscard]] Cost largest_cost() const { return largest_cost_; }
+
   /// Whether a smaller Euclidean distance never costs more, so that near points are cheap neighbours.
   [[nodiscard]] bool has_planar_metric() const {
     return metric_ == Metric::kEuclidean || metric_ == Metric::kEuc2d || metric_ == Metric::kCeil2d ||
@@ -61,6 +64,7 @@ class Problem {
   NodeId size_ = 0;
   Metric metric_ = Metric::kEuclidean;
   double scale_ = 1;  // cost = round(distance * scale); 1 for whole-number metrics
+  Cost largest_cost_ = 0;
   std::vector<Point> points_;
   std::vector<Cost> table_;
   NeighbourLists candidates_;
