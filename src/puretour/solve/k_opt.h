@@ -142,6 +142,12 @@ class KOptSearch {
 
   /// Improves until the queue is empty; returns by how much the tour became shorter.
   Length descend(const KOptParams& params) {
+    return descend(params, [] { return false; });
+  }
+
+  /// The same, but forgets the rest of the queue when stop(), asked now and then, becomes true.
+  template <typename Stop>
+  Length descend(const KOptParams& params, Stop stop) {
     static_assert(kMaxStepEdges == 6, "make_full_step() lists the sizes");
     assert(2 <= params.step_edges && params.step_edges <= kMaxStepEdges);
     params_ = params;
@@ -150,14 +156,15 @@ class KOptSearch {
       const NodeId t1 = queue_[head];
       is_queued_[index(t1)] = 0;
       while (const Length gain = improve_from(t1)) total += gain;
+      constexpr std::size_t kNodesPerLook = 256;
+      if (head % kNodesPerLook == 0 && stop()) {
+        for (const NodeId node : queue_) is_queued_[index(node)] = 0;
+        break;
+      }
     }
-    examined_.swap(queue_);
     queue_.clear();
     return total;
   }
-
-  /// The nodes from which the last descent searched, some of them several times.
-  [[nodiscard]] std::span<const NodeId> examined() const { return examined_; }
 
  private:
   /// A removed edge, from the position `edge` in the array to the next one.
@@ -383,7 +390,7 @@ class KOptSearch {
   [[nodiscard]] Length checked_length() const {
     Length sum = 0;
 #ifndef NDEBUG
-    constexpr NodeId kMaxCheckedNodes = 200;
+    constexpr NodeId kMaxCheckedNodes = 60;
     for (NodeId p = 0; tour_.size() <= kMaxCheckedNodes && p < tour_.size(); ++p) {
       sum += cost_(tour_.at(p), tour_.at(p + 1));
     }
@@ -400,7 +407,6 @@ class KOptSearch {
   ArrayTour tour_;
   KOptParams params_;
   std::vector<NodeId> queue_;
-  std::vector<NodeId> examined_;
   std::vector<char> is_queued_;
 
   Step step_;       // under construction

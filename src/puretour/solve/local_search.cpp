@@ -34,8 +34,10 @@ constexpr int kNearCandidates = 7;
 // 1-trees for the penalties: more improve the bound, but not the search. Above the limit they take too long.
 constexpr int kAscentSteps = 50;
 constexpr NodeId kAscentLimit = 200000;
-// Nodes of a cell: its data should fit the cache, and its border should be short against its area.
-constexpr NodeId kCellNodes = 10000;
+// Nodes of a cell. A descent from a poor tour runs along the borders of its cell, which is hard to repair later, so
+// these are as large as the array tour bears. Kicks start from a good tour and want data that fit the cache.
+constexpr NodeId kDescentCellNodes = 150000;
+constexpr NodeId kKickCellNodes = 10000;
 // How often the clock is read.
 constexpr std::int64_t kKicksPerLook = 10;
 
@@ -113,13 +115,14 @@ class Limits {
     ++kicks_;
     --kicks_left_;
   }
-  /// Looks at the clock.
+  [[nodiscard]] bool out_of_time() const { return options_.deadline.expired(); }
+  /// Looks at the clock and reports.
   [[nodiscard]] bool expired() {
     if (options_.progress && best_ < reported_) {
       reported_ = best_;
       options_.progress({best_, kicks_, std::chrono::duration<double>(Clock::now() - start_).count()});
     }
-    return kicks_left_ <= 0 || options_.deadline.expired();
+    return kicks_left_ <= 0 || out_of_time();
   }
   /// Looks at the clock now and then.
   [[nodiscard]] bool expired_at_kick() { return kicks_left_ <= 0 || (kicks_ % kKicksPerLook == 0 && expired()); }
@@ -152,9 +155,12 @@ class KickSearch {
   KOptSearch<CostFunction>& search() { return search_; }
   [[nodiscard]] std::span<const NodeId> order() const { return search_.tour().order(); }
 
-  /// Repairs everything that is queued; returns the gain in costs of the problem.
-  Length descend() {
-    const Length gain = search_.descend(KOptParams{});
+  /// Repairs everything that is queued, if time allows; returns the gain in costs of the problem.
+  Length descend(Limits& limits) {
+    const Length gain = search_.descend(KOptParams{}, [&] {
+      search_.tour().commit();  // or the record for undoing would outgrow the tour
+      return limits.out_of_time();
+    });
     search_.tour().commit();
     return gain / factor_;
   }
@@ -271,7 +277,7 @@ void search_whole(const Landscape& landscape, std::vector<NodeId>& order, Length
   const Tour identity = Tour::identity(order.size());
   KickSearch<CostFunction> search(landscape, identity.order(), identity.order(), order);
   for (NodeId node = 0; node < n; ++node) search.search().push(node);
-  length -= search.descend();
+  length -= search.descend(limits);
   limits.see_length(length);
   const auto keep = [&] { order.assign(search.order().begin(), search.order().end()); };
   keep();
@@ -320,9 +326,10 @@ class CellSearch {
   void run() {
     // One descent everywhere, then along the borders of the first cells, then kicks.
     for (const bool is_first : {true, false}) {
-      const std::vector<std::vector<NodeId>> cells = make_cells();
+      const std::vector<std::vector<NodeId>> cells = make_cells(kDescentCellNodes);
+      if (!is_first && cells.size() == 1) break;
       for (const std::vector<NodeId>& cell : cells) {
-        if (limits_.expired()) return;
+        if (limits_.out_of_time()) return;
         search_cell(cell, 0, is_first);
       }
       for (std::size_t c = 0; c < cells.size(); ++c) {
@@ -330,8 +337,7 @@ class CellSearch {
       }
     }
     while (!limits_.expired()) {
-      const std::vector<std::vector<NodeId>> cells = make_cells();
-      for (const std::vector<NodeId>& cell : cells) {
+      for (const std::vector<NodeId>& cell : make_cells(kKickCellNodes)) {
         if (limits_.expired()) return;
         search_cell(cell, kicks_for(cell.size()), false);
       }
@@ -340,16 +346,16 @@ class CellSearch {
 
  private:
   // Random rectangles, new ones each time, so that no border stays.
-  std::vector<std::vector<NodeId>> make_cells() {
+  std::vector<std::vector<NodeId>> make_cells(NodeId max_nodes) {
     std::vector<std::vector<NodeId>> cells;
     std::vector<NodeId> all(order_.size());
     std::iota(all.begin(), all.end(), 0);
-    split(all, cells);
+    split(all, at(max_nodes), cells);
     return cells;
   }
 
-  void split(std::span<NodeId> nodes, std::vector<std::vector<NodeId>>& cells) {
-    if (nodes.size() <= at(kCellNodes)) {
+  void split(std::span<NodeId> nodes, std::size_t max_nodes, std::vector<std::vector<NodeId>>& cells) {
+    if (nodes.size() <= max_nodes) {
       cells.emplace_back(nodes.begin(), nodes.end());
       std::sort(cells.back().begin(), cells.back().end());  // along the curve again
       return;
@@ -365,8 +371,8 @@ class CellSearch {
                        const double key_b = by_x ? point(b).x : point(b).y;
                        return key_a != key_b ? key_a < key_b : a < b;
                      });
-    split(nodes.first(middle), cells);
-    split(nodes.subspan(middle), cells);
+    split(nodes.first(middle), max_nodes, cells);
+    split(nodes.subspan(middle), max_nodes, cells);
   }
 
   // Kicks are spread over at least two rounds of cells, so that borders get their share.
@@ -424,7 +430,7 @@ class CellSearch {
       }
       if (is_queued) search.search().push(static_cast<NodeId>(i));
     }
-    Length gain = search.descend();
+    Length gain = search.descend(limits_);
     const auto start = Deadline::Clock::now();
     for (std::int64_t k = 0; k < num_kicks && !limits_.expired_at_kick(); ++k) {
       gain += search.kick(rng_);
@@ -500,7 +506,7 @@ LocalSearchResult search_with(const Problem& problem, std::span<const NodeId> st
 
   Limits limits(options, problem.size(), result.length);
   Rng rng(options.seed);
-  if (problem.size() <= kCellNodes + kCellNodes / 2 || problem.points().empty()) {
+  if (problem.size() <= kKickCellNodes + kKickCellNodes / 2 || problem.points().empty()) {
     search_whole<CostFunction>(landscape, order, result.length, limits, rng);
   } else {
     CellSearch<CostFunction>(landscape, order, result.length, limits, rng).run();
