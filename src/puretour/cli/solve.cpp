@@ -123,22 +123,34 @@ void print_table(const std::vector<Solved>& all, const Options& options) {
   print(table.text());
 }
 
-void write_tours(const std::vector<Sample>& samples, const std::vector<Solved>& solved, const Options& options) {
-  const bool as_tour_file = !options.to && (options.output.ends_with(".tour") || !file_format_of_path(options.output));
-  if (as_tour_file) {
-    if (samples.size() != 1) {
-      throw InputError(fmt::format("{}: a tour file holds one tour, but there are {}; write a .txt or .npz file",
-                                   options.output, samples.size()));
-    }
+// A .tour file holds a tour alone, everything else instances with their tours.
+bool wants_tour_file(const Options& options) {
+  return !options.to && options.output.ends_with(".tour");
+}
+
+// Before the work, not after it: can the tours be written where they are wanted?
+void check_output(const Options& options, std::size_t num_samples) {
+  if (options.output.empty()) return;
+  if (!wants_tour_file(options)) {
+    (void)output_format(options.output, options.to);
+  } else if (num_samples != 1) {
+    throw InputError(
+        fmt::format("{}: a tour file holds one tour, but there are {} instances; write a .txt or .npz file",
+                    options.output, num_samples));
+  }
+}
+
+void write_tours(std::vector<Sample> samples, const std::vector<Solved>& solved, const Options& options) {
+  if (wants_tour_file(options)) {
     write_tour(options.output, solved[0].result.tour, solved[0].name, solved[0].result.length);
     return;
   }
-  std::vector<Sample> with_tours = samples;
-  for (std::size_t i = 0; i < samples.size(); ++i) with_tours[i].tour = solved[i].result.tour;
-  write_samples(options.output, options.to, with_tours);
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].tour = solved[i].result.tour;
+  write_samples(options.output, output_format(options.output, options.to), samples);
 }
 
 void solve(const Options& options) {
+  check_standard_input_is_used_once(options.files);
   std::vector<Sample> samples;
   std::vector<std::string> names;
   for (const std::string& file : options.files) {
@@ -148,6 +160,7 @@ void solve(const Options& options) {
       samples.push_back(std::move(read[i]));
     }
   }
+  check_output(options, samples.size());
   const auto solver = make_solver(options.with, options.settings);
   std::optional<Tour> initial;
   if (!options.initial.empty()) {
@@ -184,7 +197,7 @@ void solve(const Options& options) {
     });
   }
   if (stop_requested && !options.quiet) fmt::print(stderr, "puretour: stopped early; this is the best found so far\n");
-  if (!options.output.empty()) write_tours(samples, solved, options);
+  if (!options.output.empty()) write_tours(std::move(samples), solved, options);
   // Tours on standard output leave no room for a table.
   if (options.output == "-") return;
   if (options.json) {
@@ -208,6 +221,7 @@ void add_solve(CLI::App& app) {
                    "auto, lk (local search), eax (genetic algorithm) or lkh (external program)")
       ->capture_default_str();
   verb->add_option("--time-limit", options->time_limit, "Seconds per instance, all phases included")
+      ->type_name("SECONDS")
       ->check(CLI::PositiveNumber);
   verb->add_option("--seed", options->seed, "Same seed, same tour, unless the time limit cuts the search")
       ->capture_default_str();

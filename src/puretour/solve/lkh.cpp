@@ -19,6 +19,7 @@
 
 #include "puretour/base/error.h"
 #include "puretour/base/files.h"
+#include "puretour/base/text.h"
 #include "puretour/tour/formats.h"
 #include "puretour/tour/tsplib.h"
 
@@ -89,6 +90,12 @@ int run(const std::string& binary, const std::string& argument, const std::strin
   return status;
 }
 
+std::string last_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const auto line_end = text.rfind('\n');
+  return line_end == std::string::npos ? text : text.substr(line_end + 1);
+}
+
 }  // namespace
 
 SolveResult solve_with_lkh(const Instance& instance, const SolveOptions& options, const std::string& binary) {
@@ -114,7 +121,7 @@ SolveResult solve_with_lkh(const Instance& instance, const SolveOptions& options
     result.tour = *options.initial;  // stopped before it had a tour of its own
   } else {
     throw InputError(fmt::format("{}: left no tour (wait status {}); its last words: {}", binary, status,
-                                 read_file(directory.file("log.txt")).substr(0, 200)));
+                                 quote_input(last_line(read_file(directory.file("log.txt"))))));
   }
   result.length = tour_length(instance, result.tour);
   if (options.initial && tour_length(instance, *options.initial) < result.length) {

@@ -84,10 +84,8 @@ LowerBound held_karp_bound(const Instance& original, const Tour& original_tour) 
   const double original_length = tour_length(original, original_tour);  // also checks the sizes
   const CollapsedInstance collapsed(original);
   const Instance& instance = collapsed.instance();
-  // There is only one tour.
-  if (instance.size() <= 3) return {original_length, true};
-
   const Tour tour = collapsed.collapsed(original_tour);
+  if (instance.size() <= 3) return {tour_length(instance, tour), true};  // there is only one tour
   const Problem problem(instance, 10, 1, CandidateKind::kQuadrant);
   const std::int32_t factor = penalty_factor(problem);
   const AscentResult ascent = ascend(candidate_graph(problem, tour.order(), factor), ascent_steps(instance.size()));

@@ -22,9 +22,9 @@ struct SolveProgress {
 };
 
 struct SolveOptions {
-  Deadline deadline;            // covers every phase; a tour is returned however early it comes
-  std::uint64_t seed = 0;       // same seed, same tour, unless the deadline cuts the search
-  std::optional<Tour> initial;  // start from here; the result is never longer
+  Deadline deadline = {};            // covers every phase; a tour is returned however early it comes
+  std::uint64_t seed = 0;            // same seed, same tour, unless the deadline cuts the search
+  std::optional<Tour> initial = {};  // start from here; the result is never longer
   std::function<void(const SolveProgress&)> progress = {};  // called a few times per second at most; may be empty
 };
 
