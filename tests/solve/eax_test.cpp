@@ -176,8 +176,10 @@ TEST(Eax, StopsWhenASecondRunConfirmsTheFirst) {
   const EaxResult result = eax(problem, options, 1);
   EXPECT_EQ(result.stop, EaxStop::kConfirmed);
   options.confirm = false;
-  const EaxResult all = eax(problem, options, 1, Deadline::after_seconds(0.5));
-  EXPECT_EQ(all.length, result.length);
+  options.runs = 4;
+  const EaxResult all = eax(problem, options, 1);
+  EXPECT_NE(all.stop, EaxStop::kConfirmed);
+  EXPECT_LE(all.length, result.length);
 }
 
 TEST(Eax, PopulationGrowsWithTheTimeLimit) {
