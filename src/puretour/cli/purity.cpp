@@ -36,13 +36,14 @@ struct Options {
 
 struct Measured {
   std::string name;
+  std::size_t file = 0;  // index in Options::files
   std::size_t nodes = 0;
   double length = 0;
   PurityHistogram histogram;
   std::optional<std::size_t> gabriel_edges;
 };
 
-// Instances in a table of their own rows up to this many; above it only the pooled row, unless asked.
+// Tours have rows of their own up to this many; above it there is one per file, unless asked.
 constexpr std::size_t kMaxRows = 20;
 
 // More circles than anyone can tell apart; each costs a pass over the nodes.
@@ -93,7 +94,10 @@ Measured measure(const Sample& sample, const std::string& name, const Options& o
   }
   if (points.size() < 2) throw InputError(fmt::format("{}: a single node has no edge whose purity to measure", name));
   const auto orders = tour_orders(points, sample.tour->order(), options.threads);
-  Measured result{name, points.size(), tour_length(sample.instance, *sample.tour), {}, {}};
+  Measured result;
+  result.name = name;
+  result.nodes = points.size();
+  result.length = tour_length(sample.instance, *sample.tour);
   result.histogram.add(orders);
   if (options.gabriel_order) {
     result.gabriel_edges = gabriel_graph(points, *options.gabriel_order, options.threads).size();
@@ -122,6 +126,17 @@ void print_table(const std::vector<Measured>& measured, const PurityHistogram& p
     for (const Measured& m : measured) {
       add(m.name, fmt::format("{}", m.nodes), fmt::format("{:.10g}", m.length), m.histogram, m.gabriel_edges);
     }
+  } else if (options.files.size() > 1) {
+    for (std::size_t file = 0; file < options.files.size(); ++file) {
+      PurityHistogram histogram;
+      std::size_t num_tours = 0;
+      for (const Measured& m : measured) {
+        if (m.file != file) continue;
+        histogram.add(m.histogram);
+        ++num_tours;
+      }
+      add(fmt::format("{} ({} tours)", options.files[file], num_tours), "", "", histogram, {});
+    }
   }
   if (measured.size() > 1) add(fmt::format("all {} tours", measured.size()), "", "", pooled, {});
   print(table.text());
@@ -142,16 +157,17 @@ void purity(const Options& options) {
   struct Named {
     Sample sample;
     std::string name;
+    std::size_t file;
   };
   std::vector<std::string> inputs = options.files;
   inputs.push_back(options.tour);
   check_standard_input_is_used_once(inputs);
   std::vector<Named> all;
-  for (const std::string& file : options.files) {
-    std::vector<Sample> samples = read_samples(file, options.format);
+  for (std::size_t file = 0; file < options.files.size(); ++file) {
+    std::vector<Sample> samples = read_samples(options.files[file], options.format);
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      std::string name = display_name(samples[i].instance, file, i, samples.size());
-      all.push_back({std::move(samples[i]), std::move(name)});
+      std::string name = display_name(samples[i].instance, options.files[file], i, samples.size());
+      all.push_back({std::move(samples[i]), std::move(name), file});
     }
   }
   const bool single_output =
@@ -169,6 +185,7 @@ void purity(const Options& options) {
     Progress progress("tours", all.size());
     for (const Named& named : all) {
       measured.push_back(measure(named.sample, named.name, options, files));
+      measured.back().file = named.file;
       pooled.add(measured.back().histogram);
       progress.advance();
     }
