@@ -118,6 +118,14 @@ TEST(Solvers, ReachKnownOptimaOfTsplib) {
   EXPECT_GE(solved, 35);
 }
 
+TEST(Solvers, FollowTsplibWhereGeoNodesShareAPlace) {
+  // TSPLIB's formula gives distance 1 to different nodes at one place, so copies are not free.
+  const Instance instance(std::vector<Point>(15, Point{16.47, 96.10}), Metric::kGeo);
+  EXPECT_EQ(instance.distance(0, 1), 1);
+  EXPECT_EQ(instance.distance(1, 1), 0);
+  EXPECT_EQ(make_solver("eax")->solve(instance, {}).length, 15);
+}
+
 TEST(HeldKarpBound, NeverExceedsTheOptimum) {
   Rng rng(5);
   for (const Kind kind : kAllKinds) {

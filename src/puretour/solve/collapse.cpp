@@ -7,7 +7,7 @@
 namespace puretour {
 
 CollapsedInstance::CollapsedInstance(const Instance& instance) : instance_(instance) {
-  if (instance.metric() == Metric::kExplicit) return;
+  if (instance.metric() == Metric::kExplicit || instance.metric() == Metric::kGeo) return;
   const auto points = instance.points();
   const std::size_t n = points.size();
 

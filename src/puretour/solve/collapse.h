@@ -10,10 +10,10 @@
 namespace puretour {
 
 /// An instance without repeated points, and the way back. Copies of a point are consecutive in some optimal tour of
-/// every metric here, so solving the collapsed instance loses nothing.
+/// every metric that is collapsed, so solving the collapsed instance loses nothing.
 class CollapsedInstance {
  public:
-  /// O(n log n). EXPLICIT instances are kept as they are.
+  /// O(n log n). EXPLICIT and GEO instances, in which copies have a distance, are kept as they are.
   explicit CollapsedInstance(const Instance& instance);
 
   /// The distinct points, in the order in which they first occur. The original instance if there are no copies.

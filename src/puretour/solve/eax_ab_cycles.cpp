@@ -40,7 +40,7 @@ void AbCycles::collect_difference(const EaxTour& a, const EaxTour& b) {
   differing_.resize(num_differing);
 
   const auto ends_missing_in = [](const EaxTour::Node& other, const EaxTour::Node& node) {
-    const auto missing = [&](NodeId w) { return (w != other.link[0]) & (w != other.link[1]) ? 1 : 0; };
+    const auto missing = [&](NodeId w) { return ((w != other.link[0]) & (w != other.link[1])) != 0 ? 1 : 0; };
     const int first = missing(node.link[0]);
     const int second = missing(node.link[1]);
     return Ends{{node.link[1 - first], node.link[1]}, {node.cost[1 - first], node.cost[1]}, first + second};

@@ -55,7 +55,7 @@ class EaxPopulation {
   double exchange_counts(std::span<const std::int32_t> e_set, std::span<const SubtourJoin> joins);
   void restore_counts(std::span<const std::int32_t> e_set, std::span<const SubtourJoin> joins);
 
-  const EaxSpace& space_;
+  [[maybe_unused]] const EaxSpace& space_;  // for assertions
   const EaxOptions& options_;
   std::uint64_t seed_;
   std::vector<EaxTour> tours_;

@@ -23,8 +23,6 @@
 #include "puretour/tour/formats.h"
 #include "puretour/tour/tsplib.h"
 
-extern char** environ;
-
 namespace puretour {
 namespace {
 

@@ -198,8 +198,8 @@ class KickSearch {
     return CostFunction(*landscape.problem, names, shift);
   }
 
-  std::vector<Candidate> make_candidates(const Landscape& landscape, std::span<const NodeId> nodes,
-                                         std::span<const NodeId> local_name) const {
+  [[nodiscard]] std::vector<Candidate> make_candidates(const Landscape& landscape, std::span<const NodeId> nodes,
+                                                       std::span<const NodeId> local_name) const {
     const auto per_node = static_cast<std::size_t>(landscape.per_node);
     std::vector<Candidate> result;
     result.reserve(nodes.size() * per_node);
@@ -377,7 +377,7 @@ class CellSearch {
 
   // Kicks are spread over at least two rounds of cells, so that borders get their share.
   std::int64_t kicks_for(std::size_t cell_size) {
-    double total = static_cast<double>(limits_.kicks_left());
+    auto total = static_cast<double>(limits_.kicks_left());
     if (limits_.is_timed()) {
       // The first guess may be wrong by a few times; it is corrected while we go.
       const double rate = kick_seconds_ > 0 ? static_cast<double>(limits_.kicks()) / kick_seconds_ : 2000;

@@ -15,9 +15,9 @@ struct LowerBound {
 /// Up to this many nodes the bound is checked on the complete graph, in O(n^2) time, and so proven.
 inline constexpr std::size_t kMaxProvenNodes = 30'000;
 
-/// Subgradient ascent on minimum 1-trees (Held and Karp 1970, 1971); `tour` only makes the sparse graph connected, but
-/// a good one makes it a better graph. Typically 0.6-0.9 % below the optimum for uniform points, exact for fewer than
-/// four nodes. Deterministic. Throws InputError if the sizes differ or there are no nodes.
-LowerBound held_karp_bound(const Instance& instance, const Tour& tour);
+/// Subgradient ascent on minimum 1-trees (Held and Karp 1970, 1971); the tour only makes the sparse graph connected,
+/// but a good one makes it a better graph. Typically 0.6-0.9 % below the optimum for uniform points, exact for fewer
+/// than four nodes. Deterministic. Throws InputError if the sizes differ or there are no nodes.
+LowerBound held_karp_bound(const Instance& original, const Tour& original_tour);
 
 }  // namespace puretour

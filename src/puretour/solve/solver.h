@@ -51,7 +51,7 @@ class Solver {
 
 struct SolverSettings {
   std::int64_t max_kicks = -1;     // lk: stop after this many kicks; negative: by deadline, or 10 per node without one
-  int population = 100;            // eax: tours in the population
+  int population = 150;            // eax: tours in the population
   int runs = 1;                    // eax: independent runs, the best counts
   std::string lkh_binary = "LKH";  // lkh: program to call
 };

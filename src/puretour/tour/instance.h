@@ -44,7 +44,9 @@ class Instance {
   /// Null unless the metric is kExplicit.
   [[nodiscard]] const WeightMatrix* matrix() const { return matrix_.get(); }
 
+  /// 0 for i = j, also where the diagonal of a matrix says otherwise.
   [[nodiscard]] double distance(NodeId i, NodeId j) const {
+    if (i == j) return 0;
     if (matrix_) return matrix_->at(i, j);
     return metric_distance(metric_, points_[static_cast<std::size_t>(i)], points_[static_cast<std::size_t>(j)]);
   }

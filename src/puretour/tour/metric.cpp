@@ -22,7 +22,6 @@ double geo_radians(double coordinate) {
 }
 
 double geo_distance(Point a, Point b) {
-  if (a == b) return 0;  // the formula below would give 1
   constexpr double kEarthRadius = 6378.388;
   const double latitude_a = geo_radians(a.x);
   const double latitude_b = geo_radians(b.x);

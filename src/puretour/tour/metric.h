@@ -22,7 +22,8 @@ enum class Metric {
 /// The name in the EDGE_WEIGHT_TYPE line of a TSPLIB file; kEuclidean is "EUC_2D_REAL", our own extension.
 std::string_view metric_name(Metric metric);
 
-/// Distance under a metric other than kExplicit. Whole numbers for all TSPLIB metrics.
+/// Distance of two different nodes under a metric other than kExplicit. Whole numbers for all TSPLIB metrics. Not
+/// always 0 at one place: TSPLIB's GEO gives 1.
 double metric_distance(Metric metric, Point a, Point b);
 
 }  // namespace puretour

@@ -205,7 +205,8 @@ std::string NpzReader::inflated(std::string_view name, const Entry& entry, std::
     const std::size_t output_used = content.size();
     if (output_piece == 0) break;
     content.resize(output_used + output_piece);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data() + input_used));
+    stream.next_in =
+        reinterpret_cast<Bytef*>(const_cast<char*>(data.data() + input_used));  // NOLINT: zlib only reads it
     stream.avail_in = static_cast<uInt>(input_piece);
     stream.next_out = reinterpret_cast<Bytef*>(content.data() + output_used);
     stream.avail_out = static_cast<uInt>(output_piece);

@@ -90,12 +90,14 @@ std::size_t num_listed_weights(MatrixPart part, std::size_t n) {
 
 std::string supported_metrics() {
   std::vector<std::string_view> names;
+  names.reserve(kMetrics.size());
   for (const Metric metric : kMetrics) names.push_back(metric_name(metric));
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string supported_matrix_formats() {
   std::vector<std::string_view> names;
+  names.reserve(kMatrixFormats.size());
   for (const MatrixFormat& format : kMatrixFormats) names.push_back(format.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -124,8 +126,8 @@ KeywordLine take_keyword_line(TextScanner& scanner) {
 /// What .tsp and .tour files have in common: "KEYWORD : value" lines, then sections, then EOF.
 class TsplibParser {
  public:
-  TsplibParser(std::string_view text, const std::string& source) : scanner_(without_byte_order_mark(text), source) {
-    if (scanner_.at_text_end()) scanner_.fail("the file is empty; expected a TSPLIB file (NAME, TYPE, DIMENSION, ...)");
+  TsplibParser(std::string_view text, const std::string& source) : scanner(without_byte_order_mark(text), source) {
+    if (scanner.at_text_end()) scanner.fail("the file is empty; expected a TSPLIB file (NAME, TYPE, DIMENSION, ...)");
   }
 
  protected:
@@ -139,12 +141,12 @@ class TsplibParser {
   /// Passes blank lines and lines that begin with '#'; false at EOF (checked to be the last line) or the text's end.
   bool next_keyword(KeywordLine& line) {
     do {
-      if (scanner_.at_text_end()) return false;
-      line = take_keyword_line(scanner_);
+      if (scanner.at_text_end()) return false;
+      line = take_keyword_line(scanner);
     } while (line.keyword.starts_with('#'));
     if (line.keyword != "EOF") return true;
-    if (!scanner_.at_text_end()) {
-      scanner_.fail(fmt::format("unexpected {} after EOF; remove it", quote_input(scanner_.peek_token())));
+    if (!scanner.at_text_end()) {
+      scanner.fail(fmt::format("unexpected {} after EOF; remove it", quote_input(scanner.peek_token())));
     }
     return false;
   }
@@ -152,14 +154,14 @@ class TsplibParser {
   /// Remembers a "KEYWORD : value" line; a second line must agree with the first. COMMENT may be repeated freely.
   void add_value(const KeywordLine& line) {
     if (!line.has_colon) {
-      scanner_.fail_at(line.line, fmt::format("no ':' after {0}; expected '{0}: value'", line.keyword));
+      scanner.fail_at(line.line, fmt::format("no ':' after {0}; expected '{0}: value'", line.keyword));
     }
     if (line.keyword == "COMMENT") return;
     const auto [entry, is_new] = values_.try_emplace(line.keyword, Value{line.value, line.line});
     if (!is_new && entry->second.text != line.value) {
-      scanner_.fail_at(line.line,
-                       fmt::format("{} is {} here but {} in line {}; keep one of them", line.keyword,
-                                   quote_input(line.value), quote_input(entry->second.text), entry->second.line));
+      scanner.fail_at(line.line,
+                      fmt::format("{} is {} here but {} in line {}; keep one of them", line.keyword,
+                                  quote_input(line.value), quote_input(entry->second.text), entry->second.line));
     }
   }
 
@@ -174,15 +176,15 @@ class TsplibParser {
     if (value == nullptr) return std::nullopt;
     std::int64_t number = 0;
     if (!parse_integer(value->text, number)) {
-      scanner_.fail_at(value->line, fmt::format("DIMENSION is {}, not a whole number", quote_input(value->text)));
+      scanner.fail_at(value->line, fmt::format("DIMENSION is {}, not a whole number", quote_input(value->text)));
     }
     if (number < 1 || static_cast<std::uint64_t>(number) > kMaxNodes) {
-      scanner_.fail_at(value->line, fmt::format("DIMENSION is {}; supported are 1 to {} nodes", number, kMaxNodes));
+      scanner.fail_at(value->line, fmt::format("DIMENSION is {}; supported are 1 to {} nodes", number, kMaxNodes));
     }
     return static_cast<std::size_t>(number);
   }
 
-  TextScanner scanner_;
+  TextScanner scanner;
 
  private:
   static std::string_view without_byte_order_mark(std::string_view text) {
@@ -206,25 +208,25 @@ class InstanceParser : private TsplibParser {
         read_value(line);
       }
     }
-    if (!dimension()) scanner_.fail("DIMENSION is missing; add the line 'DIMENSION: <number of nodes>'");
+    if (!dimension()) scanner.fail("DIMENSION is missing; add the line 'DIMENSION: <number of nodes>'");
     const Value* type = find_value("EDGE_WEIGHT_TYPE");
     if (type == nullptr) {
-      scanner_.fail(fmt::format("EDGE_WEIGHT_TYPE is missing; add one of {}", supported_metrics()));
+      scanner.fail(fmt::format("EDGE_WEIGHT_TYPE is missing; add one of {}", supported_metrics()));
     }
     const Metric metric = parse_metric(*type);
     const Value* name_value = find_value("NAME");
     std::string name(name_value == nullptr ? std::string_view() : name_value->text);
     if (metric == Metric::kExplicit) {
       if (!has_section("EDGE_WEIGHT_SECTION")) {
-        scanner_.fail_at(type->line, "EDGE_WEIGHT_TYPE is EXPLICIT, but there is no EDGE_WEIGHT_SECTION");
+        scanner.fail_at(type->line, "EDGE_WEIGHT_TYPE is EXPLICIT, but there is no EDGE_WEIGHT_SECTION");
       }
       return Instance(std::move(matrix_), std::move(display_points_.empty() ? points_ : display_points_),
                       std::move(name));
     }
     check_no_weights(*type);
     if (!has_section("NODE_COORD_SECTION")) {
-      scanner_.fail_at(type->line,
-                       fmt::format("EDGE_WEIGHT_TYPE is {}, but there is no NODE_COORD_SECTION", type->text));
+      scanner.fail_at(type->line,
+                      fmt::format("EDGE_WEIGHT_TYPE is {}, but there is no NODE_COORD_SECTION", type->text));
     }
     return Instance(std::move(points_), metric, std::move(name));
   }
@@ -232,14 +234,14 @@ class InstanceParser : private TsplibParser {
  private:
   void read_value(const KeywordLine& line) {
     if (contains(kForeignKeywords, line.keyword)) {
-      scanner_.fail_at(line.line, fmt::format("{} is not supported; only symmetric TSP instances are", line.keyword));
+      scanner.fail_at(line.line, fmt::format("{} is not supported; only symmetric TSP instances are", line.keyword));
     }
     if (line.keyword == "TOUR_SECTION") {
-      scanner_.fail_at(line.line, "TOUR_SECTION in an instance: this is a tour file; give it as a tour");
+      scanner.fail_at(line.line, "TOUR_SECTION in an instance: this is a tour file; give it as a tour");
     }
     if (!contains(kValueKeywords, line.keyword)) {
-      scanner_.fail_at(line.line, fmt::format("unknown keyword {}; known are {}, {} and EOF", quote_input(line.keyword),
-                                              fmt::join(kValueKeywords, ", "), fmt::join(kSections, ", ")));
+      scanner.fail_at(line.line, fmt::format("unknown keyword {}; known are {}, {} and EOF", quote_input(line.keyword),
+                                             fmt::join(kValueKeywords, ", "), fmt::join(kSections, ", ")));
     }
     add_value(line);
     const Value value{line.value, line.line};
@@ -253,14 +255,14 @@ class InstanceParser : private TsplibParser {
 
   void read_section(const KeywordLine& heading) {
     if (!heading.value.empty()) {
-      scanner_.fail_at(heading.line, fmt::format("unexpected {} after {}; the data begins on the next line",
-                                                 quote_input(heading.value), heading.keyword));
+      scanner.fail_at(heading.line, fmt::format("unexpected {} after {}; the data begins on the next line",
+                                                quote_input(heading.value), heading.keyword));
     }
     if (const auto [entry, is_new] = sections_.try_emplace(heading.keyword, heading.line); !is_new) {
-      scanner_.fail_at(heading.line, fmt::format("second {}; the first is in line {}", heading.keyword, entry->second));
+      scanner.fail_at(heading.line, fmt::format("second {}; the first is in line {}", heading.keyword, entry->second));
     }
     const std::optional<std::size_t> n = dimension();
-    if (!n) scanner_.fail_at(heading.line, fmt::format("no DIMENSION before {}; add it above", heading.keyword));
+    if (!n) scanner.fail_at(heading.line, fmt::format("no DIMENSION before {}; add it above", heading.keyword));
     if (heading.keyword == "NODE_COORD_SECTION") {
       points_ = read_points(heading.keyword, *n);
     } else if (heading.keyword == "DISPLAY_DATA_SECTION") {
@@ -277,43 +279,43 @@ class InstanceParser : private TsplibParser {
   void check_type(const Value& value) const {
     // Three files of TSPLIB say "TSP (M.~Hofmeister)": only the first word counts.
     const std::string_view word = value.text.substr(0, value.text.find_first_of(" \t("));
-    if (word == "TOUR") scanner_.fail_at(value.line, "TYPE is TOUR: this is a tour file; give it as a tour");
+    if (word == "TOUR") scanner.fail_at(value.line, "TYPE is TOUR: this is a tour file; give it as a tour");
     if (word != "TSP") {
-      scanner_.fail_at(value.line, fmt::format("TYPE {} is not supported; only TSP is", quote_input(word)));
+      scanner.fail_at(value.line, fmt::format("TYPE {} is not supported; only TSP is", quote_input(word)));
     }
   }
 
   void check_one_of(const KeywordLine& line, std::span<const std::string_view> values) const {
     if (std::find(values.begin(), values.end(), line.value) != values.end()) return;
-    scanner_.fail_at(line.line, fmt::format("{} {} is not supported; supported are {}", line.keyword,
-                                            quote_input(line.value), fmt::join(values, ", ")));
+    scanner.fail_at(line.line, fmt::format("{} {} is not supported; supported are {}", line.keyword,
+                                           quote_input(line.value), fmt::join(values, ", ")));
   }
 
   [[nodiscard]] Metric parse_metric(const Value& value) const {
     for (const Metric metric : kMetrics) {
       if (metric_name(metric) == value.text) return metric;
     }
-    scanner_.fail_at(value.line, fmt::format("EDGE_WEIGHT_TYPE {} is not supported; supported are {}",
-                                             quote_input(value.text), supported_metrics()));
+    scanner.fail_at(value.line, fmt::format("EDGE_WEIGHT_TYPE {} is not supported; supported are {}",
+                                            quote_input(value.text), supported_metrics()));
   }
 
   [[nodiscard]] MatrixPart parse_matrix_format(const Value& value) const {
     for (const MatrixFormat& format : kMatrixFormats) {
       if (format.name == value.text) return format.part;
     }
-    scanner_.fail_at(value.line, fmt::format("EDGE_WEIGHT_FORMAT {} is not supported here; supported are {}",
-                                             quote_input(value.text), supported_matrix_formats()));
+    scanner.fail_at(value.line, fmt::format("EDGE_WEIGHT_FORMAT {} is not supported here; supported are {}",
+                                            quote_input(value.text), supported_matrix_formats()));
   }
 
   void check_no_weights(const Value& type) const {
     if (const auto section = sections_.find("EDGE_WEIGHT_SECTION"); section != sections_.end()) {
-      scanner_.fail_at(section->second, fmt::format("EDGE_WEIGHT_SECTION contradicts EDGE_WEIGHT_TYPE {} in line {}",
-                                                    type.text, type.line));
+      scanner.fail_at(section->second, fmt::format("EDGE_WEIGHT_SECTION contradicts EDGE_WEIGHT_TYPE {} in line {}",
+                                                   type.text, type.line));
     }
     const Value* format = find_value("EDGE_WEIGHT_FORMAT");
     if (format != nullptr && format->text != "FUNCTION") {
-      scanner_.fail_at(format->line, fmt::format("EDGE_WEIGHT_FORMAT {} contradicts EDGE_WEIGHT_TYPE {} in line {}",
-                                                 format->text, type.text, type.line));
+      scanner.fail_at(format->line, fmt::format("EDGE_WEIGHT_FORMAT {} contradicts EDGE_WEIGHT_TYPE {} in line {}",
+                                                format->text, type.text, type.line));
     }
   }
 
@@ -321,91 +323,91 @@ class InstanceParser : private TsplibParser {
   std::vector<Point> read_points(std::string_view section, std::size_t n) {
     // A node takes six bytes at least ("1 0 0" and a line end). If DIMENSION claims more nodes than that, the section
     // is bound to end too early, and nodes without a slot need not be kept for that error.
-    const std::size_t slots = std::min(n, scanner_.bytes_left() / 6 + 1);
+    const std::size_t slots = std::min(n, scanner.bytes_left() / 6 + 1);
     std::vector<Point> points(slots);
     std::vector<bool> is_given(slots);
     std::size_t count = 0;
-    for (; !scanner_.at_text_end() && scanner_.at_number(); ++count) {
-      if (count == n) scanner_.fail(fmt::format("{} goes on after all {} nodes of DIMENSION", section, n));
-      const std::int64_t id = scanner_.take_integer("the node number");
+    for (; !scanner.at_text_end() && scanner.at_number(); ++count) {
+      if (count == n) scanner.fail(fmt::format("{} goes on after all {} nodes of DIMENSION", section, n));
+      const std::int64_t id = scanner.take_integer("the node number");
       if (id < 1 || static_cast<std::uint64_t>(id) > n) {
-        scanner_.fail(fmt::format("node number {} is out of range; nodes are 1 to {} (DIMENSION)", id, n));
+        scanner.fail(fmt::format("node number {} is out of range; nodes are 1 to {} (DIMENSION)", id, n));
       }
-      const double x = scanner_.take_number("the x coordinate");
-      const double y = scanner_.take_number("the y coordinate");
-      if (!scanner_.at_line_end()) {
-        scanner_.fail(fmt::format("unexpected {} after the coordinates of node {}; expected 'number x y'",
-                                  quote_input(scanner_.peek_token()), id));
+      const double x = scanner.take_number("the x coordinate");
+      const double y = scanner.take_number("the y coordinate");
+      if (!scanner.at_line_end()) {
+        scanner.fail(fmt::format("unexpected {} after the coordinates of node {}; expected 'number x y'",
+                                 quote_input(scanner.peek_token()), id));
       }
       const auto slot = static_cast<std::size_t>(id - 1);
       if (slot >= slots) continue;
-      if (is_given[slot]) scanner_.fail(fmt::format("node {} appears twice in {}", id, section));
+      if (is_given[slot]) scanner.fail(fmt::format("node {} appears twice in {}", id, section));
       is_given[slot] = true;
       points[slot] = {x, y};
     }
-    if (count < n) scanner_.fail(fmt::format("{} ends after {} of {} nodes (DIMENSION)", section, count, n));
+    if (count < n) scanner.fail(fmt::format("{} ends after {} of {} nodes (DIMENSION)", section, count, n));
     return points;
   }
 
   WeightMatrix read_matrix(const KeywordLine& heading, std::size_t n) {
     const Value* format = find_value("EDGE_WEIGHT_FORMAT");
     if (format == nullptr) {
-      scanner_.fail_at(heading.line, fmt::format("no EDGE_WEIGHT_FORMAT before {}; add one of {}", heading.keyword,
-                                                 supported_matrix_formats()));
+      scanner.fail_at(heading.line, fmt::format("no EDGE_WEIGHT_FORMAT before {}; add one of {}", heading.keyword,
+                                                supported_matrix_formats()));
     }
     const MatrixPart part = parse_matrix_format(*format);
     if (n > kMaxMatrixNodes) {
-      scanner_.fail_at(heading.line,
-                       fmt::format("a matrix of weights for {} nodes is too large; at most {} nodes are supported", n,
-                                   kMaxMatrixNodes));
+      scanner.fail_at(heading.line,
+                      fmt::format("a matrix of weights for {} nodes is too large; at most {} nodes are supported", n,
+                                  kMaxMatrixNodes));
     }
     const std::size_t count = num_listed_weights(part, n);
     // A weight takes two bytes at least. As for points, a claim beyond that ends in an error and needs no memory.
-    const bool may_be_complete = scanner_.bytes_left() + 1 >= 2 * count;
+    const bool may_be_complete = scanner.bytes_left() + 1 >= 2 * count;
     WeightMatrix matrix{n, std::vector<double>(may_be_complete ? n * n : 0)};
     std::size_t num_read = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const ColumnRange columns = listed_columns(part, i, n);
       for (std::size_t j = columns.begin; j < columns.end; ++j, ++num_read) {
-        if (scanner_.at_text_end() || !scanner_.at_number()) {
-          scanner_.fail(fmt::format("EDGE_WEIGHT_SECTION ends after {} of {} weights ({}, DIMENSION {}){}", num_read,
-                                    count, format->text, n, unexpected_token()));
+        if (scanner.at_text_end() || !scanner.at_number()) {
+          scanner.fail(fmt::format("EDGE_WEIGHT_SECTION ends after {} of {} weights ({}, DIMENSION {}){}", num_read,
+                                   count, format->text, n, unexpected_token()));
         }
-        const double weight = scanner_.take_number("the weight");
+        const double weight = scanner.take_number("the weight");
         if (!may_be_complete) continue;
         double& mirrored = matrix.weights[j * n + i];
         if (part == MatrixPart::kFull && j < i && mirrored != weight) {
-          scanner_.fail(fmt::format("weight ({}, {}) is {} but ({}, {}) is {}; only symmetric weights are supported",
-                                    i + 1, j + 1, weight, j + 1, i + 1, mirrored));
+          scanner.fail(fmt::format("weight ({}, {}) is {} but ({}, {}) is {}; only symmetric weights are supported",
+                                   i + 1, j + 1, weight, j + 1, i + 1, mirrored));
         }
         matrix.weights[i * n + j] = weight;
         if (part != MatrixPart::kFull) mirrored = weight;
       }
     }
-    if (!scanner_.at_text_end() && scanner_.at_number()) {
-      scanner_.fail(
+    if (!scanner.at_text_end() && scanner.at_number()) {
+      scanner.fail(
           fmt::format("EDGE_WEIGHT_SECTION goes on after all {} weights ({}, DIMENSION {})", count, format->text, n));
     }
     return matrix;
   }
 
   [[nodiscard]] std::string unexpected_token() const {
-    const std::string_view token = scanner_.peek_token();
+    const std::string_view token = scanner.peek_token();
     return token.empty() ? std::string() : " at " + quote_input(token);
   }
 
   /// Pairs of nodes up to -1. A tour may be found without them, so they are only checked.
   void read_fixed_edges(std::size_t n) {
     while (true) {
-      if (scanner_.at_text_end() || !scanner_.at_number()) {
-        scanner_.fail("FIXED_EDGES_SECTION is not finished; expected pairs of nodes, then -1");
+      if (scanner.at_text_end() || !scanner.at_number()) {
+        scanner.fail("FIXED_EDGES_SECTION is not finished; expected pairs of nodes, then -1");
       }
-      const std::int64_t first = scanner_.take_integer("the node of a fixed edge");
+      const std::int64_t first = scanner.take_integer("the node of a fixed edge");
       if (first == -1) break;
-      const std::int64_t second = scanner_.take_integer("the second node of a fixed edge");
+      const std::int64_t second = scanner.take_integer("the second node of a fixed edge");
       for (const std::int64_t id : {first, second}) {
         if (id < 1 || static_cast<std::uint64_t>(id) > n) {
-          scanner_.fail(fmt::format("node number {} is out of range; nodes are 1 to {} (DIMENSION)", id, n));
+          scanner.fail(fmt::format("node number {} is out of range; nodes are 1 to {} (DIMENSION)", id, n));
         }
       }
     }
@@ -425,17 +427,17 @@ class TourParser : private TsplibParser {
     std::optional<Tour> tour;
     for (KeywordLine line; next_keyword(line);) {
       if (line.keyword == "TOUR_SECTION") {
-        if (tour) scanner_.fail_at(line.line, "second TOUR_SECTION; a file holds one tour");
+        if (tour) scanner.fail_at(line.line, "second TOUR_SECTION; a file holds one tour");
         check_dimension(expected_nodes);
         tour = read_tour(line, dimension() ? dimension() : expected_nodes);
       } else {
         read_value(line);
       }
     }
-    if (!tour) scanner_.fail("TOUR_SECTION is missing; expected a TSPLIB tour file");
+    if (!tour) scanner.fail("TOUR_SECTION is missing; expected a TSPLIB tour file");
     check_dimension(expected_nodes);  // again: it may follow the section
     for (const std::optional<std::size_t> n : {dimension(), expected_nodes}) {
-      if (n && tour->size() != *n) scanner_.fail(fmt::format("the tour has {} nodes, expected {}", tour->size(), *n));
+      if (n && tour->size() != *n) scanner.fail(fmt::format("the tour has {} nodes, expected {}", tour->size(), *n));
     }
     return *std::move(tour);
   }
@@ -443,13 +445,13 @@ class TourParser : private TsplibParser {
  private:
   void read_value(const KeywordLine& line) {
     if (line.keyword != "NAME" && line.keyword != "TYPE" && line.keyword != "COMMENT" && line.keyword != "DIMENSION") {
-      scanner_.fail_at(line.line, fmt::format("unknown keyword {} in a tour file; known are NAME, TYPE, COMMENT, "
-                                              "DIMENSION, TOUR_SECTION and EOF",
-                                              quote_input(line.keyword)));
+      scanner.fail_at(line.line, fmt::format("unknown keyword {} in a tour file; known are NAME, TYPE, COMMENT, "
+                                             "DIMENSION, TOUR_SECTION and EOF",
+                                             quote_input(line.keyword)));
     }
     add_value(line);
     if (line.keyword == "TYPE" && line.value != "TOUR") {
-      scanner_.fail_at(line.line, fmt::format("TYPE is {}, but a tour file needs TOUR", quote_input(line.value)));
+      scanner.fail_at(line.line, fmt::format("TYPE is {}, but a tour file needs TOUR", quote_input(line.value)));
     }
     if (line.keyword == "DIMENSION") (void)dimension();
   }
@@ -457,42 +459,42 @@ class TourParser : private TsplibParser {
   void check_dimension(std::optional<std::size_t> expected_nodes) const {
     const std::optional<std::size_t> n = dimension();
     if (n && expected_nodes && *n != *expected_nodes) {
-      scanner_.fail_at(find_value("DIMENSION")->line,
-                       fmt::format("DIMENSION is {}, but the instance has {} nodes", *n, *expected_nodes));
+      scanner.fail_at(find_value("DIMENSION")->line,
+                      fmt::format("DIMENSION is {}, but the instance has {} nodes", *n, *expected_nodes));
     }
   }
 
   /// Node numbers up to -1, EOF or the end of the text; `n` is their number if known.
   Tour read_tour(const KeywordLine& heading, std::optional<std::size_t> n) {
     if (!heading.value.empty()) {
-      scanner_.fail_at(heading.line, fmt::format("unexpected {} after TOUR_SECTION; the nodes begin on the next line",
-                                                 quote_input(heading.value)));
+      scanner.fail_at(heading.line, fmt::format("unexpected {} after TOUR_SECTION; the nodes begin on the next line",
+                                                quote_input(heading.value)));
     }
-    const TextScanner start = scanner_;
+    const TextScanner start = scanner;
     std::vector<NodeId> order;
     bool has_end_mark = false;
-    while (!scanner_.at_text_end() && scanner_.at_number()) {
-      const std::int64_t id = scanner_.take_integer("the node number");
+    while (!scanner.at_text_end() && scanner.at_number()) {
+      const std::int64_t id = scanner.take_integer("the node number");
       if (id == -1) {
         has_end_mark = true;
         break;
       }
       const std::size_t limit = n.value_or(kMaxNodes);
       if (id < 1 || static_cast<std::uint64_t>(id) > limit) {
-        scanner_.fail(fmt::format("node number {} is out of range; nodes are 1 to {}", id, limit));
+        scanner.fail(fmt::format("node number {} is out of range; nodes are 1 to {}", id, limit));
       }
       if (n && order.size() == *n) {
-        scanner_.fail(fmt::format("the tour goes on after all {} nodes; expected -1 or EOF", *n));
+        scanner.fail(fmt::format("the tour goes on after all {} nodes; expected -1 or EOF", *n));
       }
       order.push_back(static_cast<NodeId>(id - 1));
     }
     if (has_end_mark) pass_section_end();
-    const bool at_end = scanner_.at_text_end();
+    const bool at_end = scanner.at_text_end();
     if (order.empty() || (n && order.size() < *n)) {
-      scanner_.fail(fmt::format("the tour ends after {} of {} nodes", order.size(), n ? *n : 1));
+      scanner.fail(fmt::format("the tour ends after {} of {} nodes", order.size(), n ? *n : 1));
     }
     if (at_end && !has_end_mark && !n) {
-      scanner_.fail(fmt::format("the tour ends after {} nodes without -1 or EOF: the file is cut off", order.size()));
+      scanner.fail(fmt::format("the tour ends after {} nodes without -1 or EOF: the file is cut off", order.size()));
     }
     check_each_node_once(order, start);
     return Tour(std::move(order));
@@ -500,12 +502,12 @@ class TourParser : private TsplibParser {
 
   /// After the -1 of the tour TSPLIB allows one more, for the end of the section.
   void pass_section_end() {
-    if (scanner_.at_text_end() || !scanner_.at_number()) return;
-    if (scanner_.peek_token() != "-1") {
-      scanner_.fail(fmt::format("unexpected {} after the end of the tour; a file holds one tour",
-                                quote_input(scanner_.peek_token())));
+    if (scanner.at_text_end() || !scanner.at_number()) return;
+    if (scanner.peek_token() != "-1") {
+      scanner.fail(fmt::format("unexpected {} after the end of the tour; a file holds one tour",
+                               quote_input(scanner.peek_token())));
     }
-    scanner_.take_token();
+    scanner.take_token();
   }
 
   /// `start` is where the numbers begin: lines are only counted again if there is something to report.
