@@ -27,7 +27,7 @@ constexpr NodeId kNone = -1;
 // A double bridge needs three segments and a rest; below this the dynamic program is as fast.
 constexpr NodeId kMinKickNodes = 8;
 // Longest segment of a kick. Shorter ones are mostly repaired to the tour they came from, longer ones cost more.
-constexpr NodeId kMaxKickSegment = 50;
+constexpr NodeId kMaxKickSegment = 70;
 // Candidates per node: five by alpha find what takes ten by distance; without penalties take a few more.
 constexpr int kAlphaCandidates = 5;
 constexpr int kNearCandidates = 7;
@@ -282,7 +282,7 @@ void search_whole(const Landscape& landscape, std::vector<NodeId>& order, Length
   const auto keep = [&] { order.assign(search.order().begin(), search.order().end()); };
   keep();
   // Without success for long, most kicks in reach have been tried. Shake the tour and try to do better from there.
-  const std::int64_t patience = 10 * std::int64_t{n} + 100;
+  const std::int64_t patience = std::int64_t{n} + 100;
   std::int64_t last_gain = 0;
   Length current = length;
   while (!limits.expired_at_kick()) {
