@@ -232,7 +232,7 @@ class KOptSearch {
       }
       added_.clear();
       if (gain > 0) {
-        assert(length_before - checked_length() == (length_before == 0 ? 0 : gain));
+        assert(tour_.size() > kMaxCheckedNodes || length_before - checked_length() == gain);
         for (int i = 0; i < 2 * step_.num_removed; ++i) push(step_.nodes[i]);
         return gain;
       }
@@ -392,7 +392,6 @@ class KOptSearch {
   [[nodiscard]] Length checked_length() const {
     Length sum = 0;
 #ifndef NDEBUG
-    constexpr NodeId kMaxCheckedNodes = 60;
     for (NodeId p = 0; tour_.size() <= kMaxCheckedNodes && p < tour_.size(); ++p) {
       sum += cost_(tour_.at(p), tour_.at(p + 1));
     }
@@ -401,6 +400,7 @@ class KOptSearch {
   }
 
   static constexpr NodeId kNone = -1;
+  static constexpr NodeId kMaxCheckedNodes = 60;
   static constexpr int kMaxBreadth = 16;
 
   CostFunction cost_;
