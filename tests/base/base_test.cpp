@@ -89,6 +89,14 @@ TEST(ParallelFor, PassesTheFirstErrorOn) {
   }
 }
 
+TEST(Deadline, GivesAShareOfTheTimeThatIsLeft) {
+  const Deadline whole = Deadline::after_seconds(1000);
+  EXPECT_NEAR(whole.after_share(0.1).seconds_left(), 100, 5);
+  EXPECT_FALSE(Deadline().after_share(0.1).expired()) << "a share of forever";
+  std::atomic<bool> stop = true;
+  EXPECT_TRUE(whole.with_stop_flag(&stop).after_share(0.1).expired()) << "the flag is kept";
+}
+
 TEST(Deadline, ExpiresByTimeAndByFlag) {
   EXPECT_FALSE(Deadline().expired());
   EXPECT_TRUE(Deadline::after_seconds(0).expired());

@@ -75,5 +75,28 @@ TEST(RandomOrder, IsAPermutationThatFollowsTheSeed) {
   EXPECT_NE(order, random_order(50, second));
 }
 
+TEST(RandomGreedyTour, DrawsDifferentToursNearTheGreedyOne) {
+  const Problem problem(uniform_benchmark(500), 10);
+  Rng rng(1);
+  const std::vector<NodeId> first = random_greedy_tour(problem, rng);
+  const std::vector<NodeId> second = random_greedy_tour(problem, rng);
+  check_permutation(first, 500);
+  check_permutation(second, 500);
+  EXPECT_NE(first, second);
+  EXPECT_LT(problem.length(first), problem.length(greedy_tour(problem)) * 3 / 2);
+}
+
+TEST(LongEdgeShare, TellsClustersFromUniformPoints) {
+  EXPECT_LT(long_edge_share(Problem(uniform_benchmark(1000), 10)), 0.16);
+  // Ten dense clusters far from each other.
+  Rng rng(1);
+  std::vector<Point> points;
+  for (int i = 0; i < 1000; ++i) {
+    points.push_back({1e5 * (i % 5) + 1000 * rng.uniform(), 1e5 * (i % 2) + 1000 * rng.uniform()});
+  }
+  EXPECT_GT(long_edge_share(Problem(Instance(points, Metric::kEuc2d), 10)), 0.5);
+  EXPECT_EQ(long_edge_share(Problem(Instance(std::vector<Point>(20, Point{1, 1}), Metric::kEuc2d), 10)), 0);
+}
+
 }  // namespace
 }  // namespace puretour

@@ -105,7 +105,7 @@ EaxTour::Length best_single_join(const EaxSpace& space, const EaxTour& links, co
 TEST(OffspringBuilder, FindsTheBestJoinOfTwoSubtours) {
   Rng rng(2);
   int num_checked = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 600; ++round) {
     const Kind kind = kAllKinds[rng.below(kAllKinds.size())];
     const EaxFixture fixture(kind, 12 + rng.below(60), rng);
     EaxTour a = fixture.good_tour(rng);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "puretour/solve/construct.h"
-#include "puretour/solve/descent.h"
 #include "puretour/solve/eax_space.h"
 #include "puretour/solve/eax_tour.h"
+#include "puretour/solve/local_optima.h"
 #include "solve/test_instances.h"
 
 namespace puretour {
@@ -28,9 +28,7 @@ struct EaxFixture {
 
   /// A local optimum, as in a real population: two of them share most edges.
   EaxTour good_tour(Rng& rng) const {
-    std::vector<NodeId> order = random_order(space.size(), rng);
-    local_search_from(problem, order, rng);
-    return {space, space.to_space(order)};
+    return {space, space.to_space(LocalOptima(problem, LocalOptimum::kThreeOpt).draw(rng))};
   }
 };
 

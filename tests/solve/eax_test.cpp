@@ -13,6 +13,7 @@
 #include "puretour/base/error.h"
 #include "puretour/base/parallel.h"
 #include "puretour/solve/exact.h"
+#include "puretour/solve/solver.h"
 #include "puretour/tour/tour.h"
 #include "puretour/tour/tsplib.h"
 #include "solve/test_instances.h"
@@ -79,7 +80,9 @@ TEST(Eax, EndsOnDegenerateInstances) {
 
   std::vector<Point> stacked;
   for (int i = 0; i < 200; ++i) stacked.push_back({100.0 * (i % 4), 100.0 * (i / 4 % 4)});
-  EXPECT_EQ(solve(stacked), 1600) << "200 points at 16 places";
+  // All candidates of a point lie at its own place, so that only luck leads further; it has to end, though.
+  EXPECT_LT(solve(stacked), 2400) << "200 points at 16 places";
+  EXPECT_EQ(make_solver("eax")->solve(Instance(stacked, Metric::kEuc2d), {}).length, 1600) << "collapsed";
 
   std::vector<Point> grid;
   for (int i = 0; i < 100; ++i) grid.push_back({100.0 * (i % 10), 100.0 * (i / 10)});
@@ -182,12 +185,24 @@ TEST(Eax, StopsWhenASecondRunConfirmsTheFirst) {
   EXPECT_LE(all.length, result.length);
 }
 
-TEST(Eax, PopulationGrowsWithTheTimeLimit) {
-  EXPECT_EQ(eax_population_for(1000, 0.01), 0);
-  EXPECT_EQ(eax_population_for(1000, 1e6), 300);
-  EXPECT_GT(eax_population_for(1000, 2), 60);
-  EXPECT_GT(eax_population_for(1000, 2), eax_population_for(1000, 1));
-  EXPECT_GT(eax_population_for(1000, 1), eax_population_for(1500, 1));
+TEST(Eax, FitsThePopulationToTheTimeLimit) {
+  const Problem problem(uniform_benchmark(1000), 10);
+  EaxOptions options;
+  options.population = 100000;  // would take many minutes
+  options.fit_population = true;
+  options.start = LocalOptimum::kLinKernighan;
+  const EaxResult result = eax(problem, options, 1, Deadline::after_seconds(1));
+  EXPECT_GT(result.generations, 5) << "most of the time is for breeding";
+  // Without a limit there is nothing to fit to.
+  options.population = 20;
+  const EaxResult free = eax(problem, options, 1);
+  options.fit_population = false;
+  EXPECT_EQ(free.length, eax(problem, options, 1).length);
+}
+
+TEST(Eax, TakesLongerForMoreNodes) {
+  EXPECT_GT(eax_seconds_per_tour(2000), 2 * eax_seconds_per_tour(1000));
+  EXPECT_GT(eax_seconds_per_tour(1000), 0);
 }
 
 // "name : length" lines of the file that lies beside the instances.

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "puretour/solve/construct.h"
-#include "puretour/solve/descent.h"
 #include "puretour/tour/tour.h"
 #include "solve/test_instances.h"
 
@@ -151,38 +150,6 @@ TEST(KOptSearch, UnprunedDescentLeavesNoBetterTourInItsNeighbourhood) {
         EXPECT_FALSE(has_better_reconnection(problem, search.tour().order(), step_edges))
             << "kind " << static_cast<int>(kind) << ", n " << n;
       }
-    }
-  }
-}
-
-TEST(LocalSearchFrom, ReachesTheQualityOfThreeOpt) {
-  const Instance instance = uniform_benchmark(2000);
-  const Problem problem(instance, 10);
-  constexpr double kBest = 32719341;
-  Rng rng(3);
-  double sum = 0;
-  for (int run = 0; run < 3; ++run) {
-    std::vector<NodeId> order = random_order(problem.size(), rng);
-    local_search_from(problem, order, rng);
-    check_permutation(order, 2000);
-    sum += static_cast<double>(problem.length(order)) / kBest - 1;
-  }
-  EXPECT_LT(sum / 3, 0.06);
-  std::vector<NodeId> order = greedy_tour(problem);
-  local_search_from(problem, order, rng);
-  EXPECT_LT(static_cast<double>(problem.length(order)), 1.04 * kBest);
-}
-
-TEST(LocalSearchFrom, NeverLengthensATourOfAnyKind) {
-  Rng rng(4);
-  for (const Kind kind : kAllKinds) {
-    for (std::size_t n = 1; n < 100; n += n < 10 ? 1 : 30) {
-      const Problem problem(random_instance(kind, n, rng), 8);
-      const std::vector<NodeId> start = random_order(problem.size(), rng);
-      std::vector<NodeId> order = start;
-      local_search_from(problem, order, rng);
-      check_permutation(order, n);
-      EXPECT_LE(problem.length(order), problem.length(start));
     }
   }
 }

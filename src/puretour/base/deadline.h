@@ -33,6 +33,11 @@ class Deadline {
     return deadline;
   }
 
+  /// A nearer one with the same flag, after a share of the time that is left.
+  [[nodiscard]] Deadline after_share(double share) const {
+    return after_seconds(share * seconds_left()).with_stop_flag(stop_);
+  }
+
   [[nodiscard]] bool expired() const {
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) return true;
     return end_ != Clock::time_point::max() && Clock::now() >= end_;

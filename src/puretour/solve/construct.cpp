@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -123,6 +125,30 @@ std::vector<Edge> edges_between_ends(const Problem& problem, const Paths& paths)
   return edges;
 }
 
+// Joins paths along candidate edges by increasing rated(cost), and what remains by increasing cost.
+template <typename Rating>
+std::vector<NodeId> greedy_tour_by(const Problem& problem, Rating rated) {
+  const NodeId n = problem.size();
+  if (n == 0) return {};
+  std::vector<Edge> edges;
+  for (NodeId i = 0; i < n; ++i) {
+    for (const NodeId j : problem.candidates(i)) {
+      // A pair that lists each other is taken once, from its lower end.
+      const auto back = problem.candidates(j);
+      if (i < j || std::find(back.begin(), back.end(), i) == back.end()) {
+        edges.push_back({rated(problem.cost(i, j)), i, j});
+      }
+    }
+  }
+  Paths paths(n);
+  join_by_increasing_cost(paths, edges);
+  while (paths.num_paths() > 1) {
+    edges = edges_between_ends(problem, paths);
+    join_by_increasing_cost(paths, edges);
+  }
+  return paths.order();
+}
+
 // Distance along the Hilbert curve that fills a 2^bits square, by descending through its quadrants.
 std::uint64_t hilbert_index(std::uint32_t x, std::uint32_t y, int bits) {
   std::uint64_t index = 0;
@@ -144,23 +170,27 @@ std::uint64_t hilbert_index(std::uint32_t x, std::uint32_t y, int bits) {
 }  // namespace
 
 std::vector<NodeId> greedy_tour(const Problem& problem) {
-  const NodeId n = problem.size();
-  if (n == 0) return {};
-  std::vector<Edge> edges;
-  for (NodeId i = 0; i < n; ++i) {
-    for (const NodeId j : problem.candidates(i)) {
-      // A pair that lists each other is taken once, from its lower end.
-      const auto back = problem.candidates(j);
-      if (i < j || std::find(back.begin(), back.end(), i) == back.end()) edges.push_back({problem.cost(i, j), i, j});
-    }
+  return greedy_tour_by(problem, [](Problem::Cost cost) { return cost; });
+}
+
+std::vector<NodeId> random_greedy_tour(const Problem& problem, Rng& rng) {
+  return greedy_tour_by(problem, [&rng](Problem::Cost cost) {
+    // Up to twice the cost: below 2^30 + 1, as costs are below 2^29.
+    return cost + static_cast<Problem::Cost>(std::abs(static_cast<double>(cost)) * rng.uniform());
+  });
+}
+
+double long_edge_share(const Problem& problem) {
+  const std::vector<NodeId> order = greedy_tour(problem);
+  if (order.empty()) return 0;
+  std::vector<double> costs;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    costs.push_back(std::abs(static_cast<double>(problem.cost(order[i], order[i + 1 < order.size() ? i + 1 : 0]))));
   }
-  Paths paths(n);
-  join_by_increasing_cost(paths, edges);
-  while (paths.num_paths() > 1) {
-    edges = edges_between_ends(problem, paths);
-    join_by_increasing_cost(paths, edges);
-  }
-  return paths.order();
+  std::sort(costs.begin(), costs.end(), std::greater<>());
+  const auto num_long = static_cast<std::ptrdiff_t>(1 + order.size() / 100);
+  const double sum = std::accumulate(costs.begin(), costs.end(), 0.0);
+  return sum > 0 ? std::accumulate(costs.begin(), costs.begin() + num_long, 0.0) / sum : 0;
 }
 
 std::vector<NodeId> hilbert_order(std::span<const Point> points) {

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "puretour/base/deadline.h"
+#include "puretour/solve/local_optima.h"
 #include "puretour/solve/problem.h"
 
 namespace puretour {
@@ -31,10 +33,12 @@ struct EaxProgress {
 
 struct EaxOptions {
   int population = 100;                             // tours; time grows linearly with it
+  bool fit_population = false;                      // take fewer tours if the deadline would come too soon, at least 10
   int children = 30;                                // offspring per pair of parents, at most
   int stall = 30;                                   // generations without a better tour until a stage may end
   int merge_neighbours = 10;                        // nearest neighbours tried when sub-tours are joined
   EaxSelection selection = EaxSelection::kEntropy;  // rule of replacement
+  std::optional<LocalOptimum> start = {};           // how the first tours are made; empty: as suits the size
   bool block2 = true;                               // second stage with large E-sets after the first one stagnates
   int tabu_tenure = 10;                             // block2: a moved cycle rests 1 .. tabu_tenure iterations
   int tabu_stall = 20;                              // block2: iterations without a better E-set until its search ends
@@ -61,16 +65,17 @@ struct EaxResult {
   EaxStop stop = EaxStop::kStagnant;
 };
 
-/// The largest population, between 30 and 300, that is likely to finish within a time limit on one core of a
-/// present-day machine; 0 if even 30 tours are not, so that a plain local search makes better use of the time.
-int eax_population_for(NodeId num_nodes, double limit_seconds);
+/// About how many seconds a run takes for each tour of its population, starting from Lin-Kernighan tours, on one core
+/// of a present-day machine.
+double eax_seconds_per_tour(NodeId num_nodes);
 
 /// Edge assembly crossover of Nagata and Kobayashi (2013): localized EAX, entropy-preserving replacement, then the
 /// block2 strategy. The result depends on problem, options and seed only, unless the deadline cuts it short; then the
 /// best tour so far is returned. `initial` (may be empty) competes with the result but stays out of the population,
 /// whose diversity a good tour would destroy. Needs at least 5 nodes (InputError otherwise; smaller problems have exact
-/// answers). Candidates of the problem that look in all directions (CandidateKind::kQuadrant, kPurity) give the optimum
-/// of clustered instances far more often than the nearest ones. Memory: about 24 bytes per node and tour; metrics other
+/// answers). Points at one place should be collapsed before (collapse.h): else their candidates lead nowhere.
+/// Candidates of the problem that look in all directions (CandidateKind::kQuadrant, kPurity) give the optimum of
+/// clustered instances far more often than the nearest ones. Memory: about 24 bytes per node and tour; metrics other
 /// than Euclidean add a cost table, 16 MB at 2,000 nodes.
 EaxResult eax(const Problem& problem, const EaxOptions& options, std::uint64_t seed, const Deadline& deadline = {},
               std::span<const NodeId> initial = {});

@@ -7,6 +7,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -142,14 +143,15 @@ class KOptSearch {
     queue_.push_back(node);
   }
 
-  /// Improves until the queue is empty; returns by how much the tour became shorter.
-  Length descend(const KOptParams& params) {
-    return descend(params, [] { return false; });
+  /// Improves until the queue is empty; returns by how much the tour became shorter. With `enough`, also ends when the
+  /// gain is exactly that: after a kick that lost as much, it has been undone, and nothing more is to be found.
+  Length descend(const KOptParams& params, std::optional<Length> enough = {}) {
+    return descend(params, enough, [] { return false; });
   }
 
   /// The same, but forgets the rest of the queue when stop(), asked now and then, becomes true.
   template <typename Stop>
-  Length descend(const KOptParams& params, Stop stop) {
+  Length descend(const KOptParams& params, std::optional<Length> enough, Stop stop) {
     static_assert(kMaxStepEdges == 6, "make_full_step() lists the sizes");
     assert(2 <= params.step_edges && params.step_edges <= kMaxStepEdges);
     params_ = params;
@@ -157,9 +159,12 @@ class KOptSearch {
     for (std::size_t head = 0; head < queue_.size(); ++head) {
       const NodeId t1 = queue_[head];
       is_queued_[index(t1)] = 0;
-      while (const Length gain = improve_from(t1)) total += gain;
+      while (const Length gain = improve_from(t1)) {
+        total += gain;
+        if (total == enough) break;
+      }
       constexpr std::size_t kNodesPerLook = 256;
-      if (head % kNodesPerLook == 0 && stop()) {
+      if (total == enough || (head % kNodesPerLook == 0 && stop())) {
         for (const NodeId node : queue_) is_queued_[index(node)] = 0;
         break;
       }

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "puretour/base/rng.h"
-#include "puretour/solve/ascent.h"
 #include "puretour/solve/construct.h"
 #include "puretour/solve/exact.h"
 #include "puretour/solve/k_opt.h"
+#include "puretour/solve/landscape.h"
 #include "puretour/tour/tour.h"
 
 namespace puretour {
@@ -28,12 +28,6 @@ constexpr NodeId kNone = -1;
 constexpr NodeId kMinKickNodes = 8;
 // Longest segment of a kick. Shorter ones are mostly repaired to the tour they came from, longer ones cost more.
 constexpr NodeId kMaxKickSegment = 70;
-// Candidates per node: five by alpha find what takes ten by distance; without penalties take a few more.
-constexpr int kAlphaCandidates = 5;
-constexpr int kNearCandidates = 7;
-// 1-trees for the penalties: more improve the bound, but not the search. Above the limit they take too long.
-constexpr int kAscentSteps = 50;
-constexpr NodeId kAscentLimit = 200000;
 // Nodes of a cell. A descent from a poor tour runs along the borders of its cell, which is hard to repair later, so
 // these are as large as the array tour bears. Kicks start from a good tour and want data that fit the cache.
 constexpr NodeId kDescentCellNodes = 150000;
@@ -43,55 +37,6 @@ constexpr std::int64_t kKicksPerLook = 10;
 
 std::size_t at(NodeId node) {
   return static_cast<std::size_t>(node);
-}
-
-/// What the search needs to know about all nodes. It names them along a space-filling curve, so that near nodes are
-/// near in memory.
-struct Landscape {
-  const Problem* problem;
-  std::vector<NodeId> names;  // the problem's name of each node
-  CostShift shift;
-  int per_node = 0;
-  std::vector<NodeId> candidates;  // rows; kNone where a node has fewer
-};
-
-Landscape make_landscape(const Problem& problem, std::span<const NodeId> tour) {
-  Landscape landscape;
-  landscape.problem = &problem;
-  const NodeId n = problem.size();
-  if (!problem.points().empty()) {
-    landscape.names = hilbert_order(problem.points());
-  } else {
-    landscape.names.resize(at(n));
-    std::iota(landscape.names.begin(), landscape.names.end(), 0);
-  }
-  std::vector<NodeId> rows;
-  std::vector<Cost> penalties;
-  if (n <= kAscentLimit) {
-    landscape.shift.factor = penalty_factor(problem);
-    landscape.per_node = kAlphaCandidates;
-    const SparseGraph graph = candidate_graph(problem, tour, landscape.shift.factor);
-    penalties = ascend(graph, kAscentSteps).penalties;
-    rows = alpha_nearest(graph, penalties, landscape.per_node);
-  } else {
-    landscape.per_node = std::min(kNearCandidates, static_cast<int>(problem.candidates(0).size()));
-    for (NodeId i = 0; i < n; ++i) {
-      const auto list = problem.candidates(i).first(static_cast<std::size_t>(landscape.per_node));
-      rows.insert(rows.end(), list.begin(), list.end());
-    }
-  }
-  std::vector<NodeId> new_name(at(n));
-  for (NodeId i = 0; i < n; ++i) new_name[at(landscape.names[at(i)])] = i;
-  landscape.candidates.reserve(rows.size());
-  for (const NodeId old : landscape.names) {
-    if (!penalties.empty()) landscape.shift.penalties.push_back(penalties[at(old)]);
-    for (int r = 0; r < landscape.per_node; ++r) {
-      const NodeId candidate =
-          rows[at(old) * static_cast<std::size_t>(landscape.per_node) + static_cast<std::size_t>(r)];
-      landscape.candidates.push_back(candidate == kNone ? kNone : new_name[at(candidate)]);
-    }
-  }
-  return landscape;
 }
 
 /// Counts kicks, watches the clock and reports.
@@ -147,17 +92,15 @@ class KickSearch {
   KickSearch(const Landscape& landscape, std::span<const NodeId> nodes, std::span<const NodeId> local_name,
              std::span<const NodeId> order)
       : factor_(landscape.shift.factor),
-        search_(make_cost(landscape, nodes), order),
-        longest_segment_(std::min<NodeId>(kMaxKickSegment, (static_cast<NodeId>(order.size()) - 1) / 3)) {
-    search_.set_candidates(make_candidates(landscape, nodes, local_name));
-  }
+        search_(make_search<CostFunction>(landscape, nodes, local_name, order)),
+        longest_segment_(std::min<NodeId>(kMaxKickSegment, (static_cast<NodeId>(order.size()) - 1) / 3)) {}
 
   KOptSearch<CostFunction>& search() { return search_; }
   [[nodiscard]] std::span<const NodeId> order() const { return search_.tour().order(); }
 
   /// Repairs everything that is queued, if time allows; returns the gain in costs of the problem.
   Length descend(Limits& limits) {
-    const Length gain = search_.descend(KOptParams{}, [&] {
+    const Length gain = search_.descend(KOptParams{}, std::nullopt, [&] {
       search_.tour().commit();  // or the record for undoing would outgrow the tour
       return limits.out_of_time();
     });
@@ -168,7 +111,7 @@ class KickSearch {
   /// Disturbs the tour at a random place and repairs it; returns the gain in costs of the problem, 0 if there was none.
   Length kick(Rng& rng) {
     const Length loss = disturb(rng);
-    const Length change = search_.descend(KOptParams{}) - loss;
+    const Length change = search_.descend(KOptParams{}, loss) - loss;
     if (change < 0) {
       search_.tour().rollback();
       return 0;
@@ -187,42 +130,6 @@ class KickSearch {
   }
 
  private:
-  static CostFunction make_cost(const Landscape& landscape, std::span<const NodeId> nodes) {
-    CostShift shift{landscape.shift.factor, {}};
-    std::vector<NodeId> names;
-    names.reserve(nodes.size());
-    for (const NodeId node : nodes) {
-      names.push_back(landscape.names[at(node)]);
-      if (!landscape.shift.penalties.empty()) shift.penalties.push_back(landscape.shift.penalties[at(node)]);
-    }
-    return CostFunction(*landscape.problem, names, shift);
-  }
-
-  [[nodiscard]] std::vector<Candidate> make_candidates(const Landscape& landscape, std::span<const NodeId> nodes,
-                                                       std::span<const NodeId> local_name) const {
-    const auto per_node = static_cast<std::size_t>(landscape.per_node);
-    std::vector<Candidate> result;
-    result.reserve(nodes.size() * per_node);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const auto local = static_cast<NodeId>(i);
-      const std::size_t begin = result.size();
-      for (std::size_t r = 0; r < per_node; ++r) {
-        const NodeId candidate = landscape.candidates[at(nodes[i]) * per_node + r];
-        const NodeId other = candidate == kNone ? kNone : local_name[at(candidate)];
-        if (other != kNone) result.push_back({other, search_.cost(local, other)});
-      }
-      std::sort(
-          result.begin() + static_cast<std::ptrdiff_t>(begin), result.end(),
-          [](const Candidate& a, const Candidate& b) { return a.cost != b.cost ? a.cost < b.cost : a.node < b.node; });
-      // Rows are of equal length. Repeating an entry does no harm, nor does a tour neighbour: it is never added.
-      const NodeId neighbour = search_.tour().next(local);
-      const Candidate filler =
-          result.size() > begin ? result.back() : Candidate{neighbour, search_.cost(local, neighbour)};
-      result.resize(begin + per_node, filler);
-    }
-    return result;
-  }
-
   /// Double bridge: three neighbouring segments B C D become D C B. Returns the loss; queues the ends.
   Length disturb(Rng& rng) {
     const ArrayTour& tour = search_.tour();
@@ -498,11 +405,7 @@ LocalSearchResult search_with(const Problem& problem, std::span<const NodeId> st
   LocalSearchResult result;
   result.length = problem.length(start);
   const Landscape landscape = make_landscape(problem, start);
-  std::vector<NodeId> new_name(start.size());
-  for (std::size_t i = 0; i < start.size(); ++i) new_name[at(landscape.names[i])] = static_cast<NodeId>(i);
-  std::vector<NodeId> order;
-  order.reserve(start.size());
-  for (const NodeId node : start) order.push_back(new_name[at(node)]);
+  std::vector<NodeId> order = landscape.from_problem(start);
 
   Limits limits(options, problem.size(), result.length);
   Rng rng(options.seed);
@@ -512,8 +415,7 @@ LocalSearchResult search_with(const Problem& problem, std::span<const NodeId> st
     CellSearch<CostFunction>(landscape, order, result.length, limits, rng).run();
   }
   result.kicks = limits.kicks();
-  for (NodeId& node : order) node = landscape.names[at(node)];
-  result.order = std::move(order);
+  result.order = landscape.to_problem(order);
   return result;
 }
 

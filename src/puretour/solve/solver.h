@@ -51,14 +51,15 @@ class Solver {
 
 struct SolverSettings {
   std::int64_t max_kicks = -1;     // lk: stop after this many kicks; negative: by deadline, or 10 per node without one
-  int population = 150;            // eax: tours in the population
-  int runs = 1;                    // eax: independent runs, the best counts
+  int population = 0;              // eax: tours in the population; 0: as suits the size
+  int runs = 0;                    // eax: at most so many runs, until two agree; 0: as suits the size
   std::string lkh_binary = "LKH";  // lkh: program to call
 };
 
 /// "auto", "lk", "eax" or "lkh"; throws InputError that lists them for another name.
 ///   auto  exact for tiny instances; else eax where it can end in time, else lk
-///   lk    Lin-Kernighan style iterated local search: any size, good after a second, better with time
+///   lk    Lin-Kernighan style local search: any size, good after a second, better with time. Kicks first; where the
+///         time limit allows for it, many local optima are merged afterwards, by the crossover of eax
 ///   eax   genetic algorithm with edge assembly crossover: (near) optimal, up to about 20,000 nodes
 ///   lkh   an installed LKH as an external program
 std::unique_ptr<Solver> make_solver(std::string_view name, const SolverSettings& settings = {});
