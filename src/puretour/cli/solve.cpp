@@ -231,7 +231,7 @@ void add_solve(CLI::App& app) {
   add_format_option(*verb, "--to", options->to, "Format of the output, if the name does not tell");
   verb->add_option("--kicks", options->settings.max_kicks, "lk: stop after this many kicks");
   verb->add_option("--population", options->settings.population,
-                   "eax: tours in the population of the first run (80; 120 above 1,500 nodes)")
+                   "eax: tours in the population of the first run (80; 300 above 1,500 nodes)")
       ->check(CLI::Range(2, 100000));
   verb->add_option("--runs", options->settings.runs,
                    "eax: at most so many runs, each with a larger population, until two agree (5; 1 above 1,500 nodes)")

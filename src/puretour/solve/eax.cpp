@@ -80,7 +80,8 @@ class Search {
         options_(options),
         seed_(seed),
         deadline_(deadline),
-        local_optima_(problem, options.start.value_or(start_for(problem))) {}
+        start_(options.start.value_or(start_for(problem))),
+        local_optima_(problem, start_, deadline) {}
 
   void offer(std::vector<NodeId> order, Length length) {
     if (!result_.order.empty() && length >= result_.length) return;
@@ -131,9 +132,9 @@ class Search {
     const double seconds = std::chrono::duration<double>(Deadline::Clock::now() - start).count();
     const Length length = problem_.length(order);
     offer(std::move(order), length);
-    // A run takes up to this many times as long as making its tours (2.5 at 1,000 nodes, 3.1 at 10,000).
-    constexpr double kRunPerStart = 3.4;
-    const double affordable = deadline_.seconds_left() / (kRunPerStart * std::max(seconds, 1e-9));
+    // How many times as long as making its tours a run takes; measured at 1,000 and 10,000 nodes.
+    const double run_per_start = start_ == LocalOptimum::kThreeOpt ? 12 : 3.4;
+    const double affordable = deadline_.seconds_left() / (run_per_start * std::max(seconds, 1e-9));
     return static_cast<int>(std::clamp<double>(affordable, kFewTours, std::numeric_limits<int>::max() / 2));
   }
 
@@ -168,6 +169,7 @@ class Search {
   const EaxOptions& options_;
   std::uint64_t seed_;
   const Deadline& deadline_;
+  LocalOptimum start_;
   LocalOptima local_optima_;
   std::optional<EaxSpace> space_;  // renumbered along the first tour found
   Length run_length_ = 0;          // of the best tour of the last run

@@ -15,6 +15,8 @@ constexpr int kNearCandidates = 7;
 // 1-trees for the penalties: more improve the bound, but not the search. Above the limit they take too long.
 constexpr int kAscentSteps = 50;
 constexpr NodeId kAscentLimit = 200000;
+// The ascent takes about 1e-5 s per node; with less than three times that left, a descent makes better use of it.
+constexpr double kAscentSecondsPerNode = 3e-5;
 
 std::size_t at(NodeId node) {
   return static_cast<std::size_t>(node);
@@ -22,7 +24,7 @@ std::size_t at(NodeId node) {
 
 }  // namespace
 
-Landscape make_landscape(const Problem& problem, std::span<const NodeId> tour) {
+Landscape make_landscape(const Problem& problem, std::span<const NodeId> tour, const Deadline& deadline) {
   Landscape landscape;
   landscape.problem = &problem;
   const NodeId n = problem.size();
@@ -34,7 +36,7 @@ Landscape make_landscape(const Problem& problem, std::span<const NodeId> tour) {
   }
   std::vector<NodeId> rows;
   std::vector<Problem::Cost> penalties;
-  if (n <= kAscentLimit) {
+  if (n <= kAscentLimit && deadline.seconds_left() > kAscentSecondsPerNode * n) {
     landscape.shift.factor = penalty_factor(problem);
     landscape.per_node = kAlphaCandidates;
     const SparseGraph graph = candidate_graph(problem, tour, landscape.shift.factor);

@@ -37,11 +37,11 @@ void descend(KOptSearch<CostFunction>& search, const KOptParams& params, Rng& rn
 
 }  // namespace
 
-LocalOptima::LocalOptima(const Problem& problem, LocalOptimum kind)
+LocalOptima::LocalOptima(const Problem& problem, LocalOptimum kind, const Deadline& deadline)
     : problem_(problem), kind_(kind), all_nodes_(static_cast<std::size_t>(problem.size())) {
   std::iota(all_nodes_.begin(), all_nodes_.end(), 0);
   if (kind == LocalOptimum::kLinKernighan && problem.size() >= kMinMoveNodes) {
-    landscape_ = make_landscape(problem, greedy_tour(problem));
+    landscape_ = make_landscape(problem, greedy_tour(problem), deadline);
   }
 }
 

@@ -23,7 +23,8 @@ enum class LocalOptimum {
 /// Draws local optima; what does not depend on the start is prepared once. The problem must outlive it.
 class LocalOptima {
  public:
-  LocalOptima(const Problem& problem, LocalOptimum kind);
+  /// A near deadline shortens the preparation.
+  LocalOptima(const Problem& problem, LocalOptimum kind, const Deadline& deadline = {});
 
   /// A tour that depends on the random numbers only, unless the deadline cuts its descent short.
   [[nodiscard]] std::vector<NodeId> draw(Rng& rng, const Deadline& deadline = {}) const;

@@ -34,6 +34,9 @@ struct Answer {
   std::string method;
 };
 
+constexpr std::size_t kMostSmallNodes = 1500;
+constexpr int kManyRuns = 1000;  // until two agree, or the time is over
+
 // What EAX needs to know of an instance before it starts.
 struct EaxPlan {
   Problem problem;
@@ -81,55 +84,80 @@ LocalSearchResult kick(const Task& task, const Problem& problem, std::int64_t ma
   return iterated_local_search(problem, options);
 }
 
-// Kicks have found what they can after a few per node: then merging local optima is better, if there is time for it.
-constexpr int kFewestToursToMerge = 12;
+bool is_timed(const Task& task) {
+  return task.options.deadline.seconds_left() < std::numeric_limits<double>::infinity();
+}
 
+// Whether `seconds` are enough for a population worth the name.
+bool can_evolve(const Task& task, double seconds) {
+  constexpr int kFewestTours = 12;
+  return kFewestTours * eax_seconds_per_tour(static_cast<NodeId>(task.instance.size())) < seconds;
+}
+
+Answer run_kicks(const Task& task, const SolverSettings& settings) {
+  const Problem problem(task.instance, kLocalSearchCandidates);
+  return {kick(task, problem, settings.max_kicks, task.options.deadline).order, "lk"};
+}
+
+// Kicks have found what they can after a few per node: then merging local optima is better, if there is time for it.
 Answer run_lk(const Task& task, const SolverSettings& settings) {
-  const auto n = static_cast<NodeId>(task.instance.size());
-  const double seconds = task.options.deadline.seconds_left();
-  const bool is_timed = seconds < std::numeric_limits<double>::infinity();
   constexpr double kKickShare = 0.1;
-  const bool merges =
-      is_timed && settings.max_kicks < 0 && kFewestToursToMerge * eax_seconds_per_tour(n) < (1 - kKickShare) * seconds;
-  if (!merges) {
-    const Problem problem(task.instance, kLocalSearchCandidates);
-    return {kick(task, problem, settings.max_kicks, task.options.deadline).order, "lk"};
-  }
+  const bool merges = is_timed(task) && settings.max_kicks < 0 &&
+                      can_evolve(task, (1 - kKickShare) * task.options.deadline.seconds_left());
+  if (!merges) return run_kicks(task, settings);
   EaxPlan plan = plan_eax(task.instance);
   const LocalSearchResult first = kick(task, plan.problem, -1, task.options.deadline.after_share(kKickShare));
   plan.options.start = LocalOptimum::kLinKernighan;
-  plan.options.population = 300;
+  plan.options.population = std::clamp(static_cast<int>(task.instance.size()) / 5, 40, 300);
   plan.options.fit_population = true;
-  plan.options.runs = 1000;  // until two agree, or the time is over
+  plan.options.runs = kManyRuns;
   return {evolve(task, plan, first.order).order, "lk"};
 }
 
 Answer run_eax(const Task& task, const SolverSettings& settings) {
+  if (is_timed(task) && !can_evolve(task, task.options.deadline.seconds_left())) return run_kicks(task, settings);
   // Small instances are cheap enough to be solved twice, which tells whether the tour is likely to be the best; the
-  // runs grow until two agree. Longer ones are seldom solved to the last unit, so that runs would not agree.
-  const bool is_small = task.instance.size() <= 1500;
+  // runs grow until two agree. Longer ones are seldom solved to the last unit, so that runs would not agree; one run
+  // with many tours is better.
+  const bool is_small = task.instance.size() <= kMostSmallNodes;
   EaxPlan plan = plan_eax(task.instance);
-  plan.options.population = settings.population > 0 ? settings.population : is_small ? 80 : 120;
-  plan.options.runs = settings.runs > 0 ? settings.runs : is_small ? 5 : 1;
+  plan.options.population = settings.population > 0 ? settings.population : is_small ? 80 : 300;
+  plan.options.fit_population = settings.population == 0;
+  plan.options.runs = settings.runs > 0 ? settings.runs : is_timed(task) ? kManyRuns : is_small ? 5 : 1;
   return evolve(task, plan, task.initial);
 }
 
 Answer run_auto(const Task& task, const SolverSettings& settings) {
-  // Without a limit nobody wants to wait for minutes unasked; with one, EAX is the better use of it once it can end.
-  constexpr double kPatienceSeconds = 60;
-  constexpr int kGoodPopulation = 30;
-  constexpr std::int64_t kPatienceKicks = 100000;
-  const auto n = static_cast<NodeId>(task.instance.size());
-  const double seconds = task.options.deadline.seconds_left();
-  if (seconds < std::numeric_limits<double>::infinity()) {
-    // Twice the usual time of all runs: then the full programme fits.
-    const bool has_time = n <= 1500 && seconds > 2 * 5 * 80 * eax_seconds_per_tour(n);
+  const double seconds_per_tour = eax_seconds_per_tour(static_cast<NodeId>(task.instance.size()));
+  if (is_timed(task)) {
+    // Small instances: EAX as without a limit, if that is likely to end in half of the time.
+    constexpr double kToursOfAllRuns = 5 * 80;
+    const bool has_time = task.instance.size() <= kMostSmallNodes &&
+                          task.options.deadline.seconds_left() > 2 * kToursOfAllRuns * seconds_per_tour;
     return has_time ? run_eax(task, settings) : run_lk(task, settings);
   }
-  if (kGoodPopulation * eax_seconds_per_tour(n) < kPatienceSeconds) return run_eax(task, settings);
+  // Without a limit nobody wants to wait for minutes unasked.
+  constexpr double kPatienceSeconds = 60;
+  constexpr double kGoodPopulation = 30;
+  constexpr std::int64_t kPatienceKicks = 100000;
   SolverSettings patient = settings;
-  if (patient.max_kicks < 0) patient.max_kicks = std::min(10 * std::int64_t{n}, kPatienceKicks);
+  const double affordable = kPatienceSeconds / seconds_per_tour;
+  if (affordable >= kGoodPopulation) {
+    if (settings.population == 0 && affordable < 300) patient.population = static_cast<int>(affordable);
+    return run_eax(task, patient);
+  }
+  if (patient.max_kicks < 0) {
+    patient.max_kicks = std::min(10 * static_cast<std::int64_t>(task.instance.size()), kPatienceKicks);
+  }
   return run_lk(task, patient);
+}
+
+// Neighbour lists and a greedy tour take about 3e-6 s per node. With little more than that, a space-filling curve is
+// what can be done in time.
+bool is_in_a_hurry(const Task& task) {
+  constexpr double kSecondsPerNode = 4e-6;
+  return task.initial.empty() && !task.instance.points().empty() &&
+         task.options.deadline.seconds_left() < kSecondsPerNode * static_cast<double>(task.instance.size());
 }
 
 class ClassicalSolver final : public Solver {
@@ -174,6 +202,7 @@ class ClassicalSolver final : public Solver {
       const Tour initial = collapsed.collapsed(*options.initial);
       task.initial.assign(initial.order().begin(), initial.order().end());
     }
+    if (is_in_a_hurry(task)) return {hilbert_order(instance.points()), "curve"};
     return algorithm_(task, settings_);
   }
 
