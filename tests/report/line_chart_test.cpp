@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/report/line_chart.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "puretour/base/error.h"
+#include "support/xml.h"
+
+namespace puretour {
+namespace {
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(LineChart, ShowsEveryPointOfEverySeriesWithItsValue) {
+  const std::vector<ChartPanel> panels = {
+      {"left", {{"a", {1, 2, 3}, {10, 20, 30}}, {"b", {1, 2}, {5, 25}}}},
+      {"right <&>", {{"a", {1, 3}, {0, 40}}}},
+  };
+  ChartOptions options;
+  options.title = "two \"panels\"";
+  const std::string svg = line_chart_svg(panels, options);
+  EXPECT_NO_THROW(test::XmlReader(svg).read());
+  EXPECT_EQ(occurrences(svg, "</title></path>"), 7U) << "a tooltip for each point";
+  EXPECT_NE(svg.find("a: 3, 30"), std::string::npos);
+  EXPECT_NE(svg.find("right &lt;&amp;&gt;"), std::string::npos);
+}
+
+TEST(LineChart, PutsPointsWhereTheAxesSay) {
+  ChartOptions options;
+  options.x.least = 0;
+  options.x.most = 10;
+  options.y.logarithmic = true;
+  options.y.least = 1;
+  options.y.most = 100;
+  // In the middle of both axes: 5 of 10, and 10 on a logarithmic axis from 1 to 100.
+  const std::string svg = line_chart_svg(std::vector<ChartPanel>{{"", {{"a", {5}, {10}}}}}, options);
+  EXPECT_NE(svg.find("M165.0,105.0"), std::string::npos) << svg;
+}
+
+TEST(LineChart, LeavesOutWhatCanNotBeDrawn) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  ChartOptions options;
+  options.y.logarithmic = true;
+  const std::string svg =
+      line_chart_svg(std::vector<ChartPanel>{{"", {{"a", {1, 2, 3, 4}, {1, 0, nan, 100}}}}}, options);
+  EXPECT_EQ(occurrences(svg, "</title></path>"), 2U);
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  EXPECT_EQ(svg.find("inf"), std::string::npos);
+}
+
+TEST(LineChart, DrawsASinglePoint) {
+  const std::string svg = line_chart_svg(std::vector<ChartPanel>{{"", {{"a", {0}, {0}}}}}, {});
+  EXPECT_EQ(occurrences(svg, "</title></path>"), 1U);
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+}
+
+TEST(LineChart, RefusesWhatMakesNoSense) {
+  EXPECT_THROW(line_chart_svg(std::vector<ChartPanel>{}, {}), InputError);
+  EXPECT_THROW(line_chart_svg(std::vector<ChartPanel>{{"", {{"a", {1, 2}, {1}}}}}, {}), InputError);
+  std::vector<ChartPanel> many(1);
+  for (int i = 0; i < 9; ++i) many[0].series.push_back({std::to_string(i), {1}, {1}});
+  EXPECT_THROW(line_chart_svg(many, {}), InputError);
+}
+
+}  // namespace
+}  // namespace puretour
