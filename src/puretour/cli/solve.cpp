@@ -230,11 +230,9 @@ void add_solve(CLI::App& app) {
   verb->add_option("-o,--output", options->output, "Write the tour (.tour), or instances with tours (.txt, .npz)");
   add_format_option(*verb, "--to", options->to, "Format of the output, if the name does not tell");
   verb->add_option("--kicks", options->settings.max_kicks, "lk: stop after this many kicks");
-  verb->add_option("--population", options->settings.population,
-                   "eax: tours in the population of the first run (80; 300 above 1,500 nodes)")
+  verb->add_option("--population", options->settings.population, "eax: tours in the population; default by size")
       ->check(CLI::Range(2, 100000));
-  verb->add_option("--runs", options->settings.runs,
-                   "eax: at most so many runs, each with a larger population, until two agree (5; 1 above 1,500 nodes)")
+  verb->add_option("--runs", options->settings.runs, "eax: runs at most, until two agree; default by size")
       ->check(CLI::Range(1, 1000));
   verb->add_option("--lkh-binary", options->settings.lkh_binary, "lkh: the program to call")->capture_default_str();
   verb->add_flag("-q,--quiet", options->quiet, "No progress line");

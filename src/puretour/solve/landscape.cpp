@@ -15,8 +15,8 @@ constexpr int kNearCandidates = 7;
 // 1-trees for the penalties: more improve the bound, but not the search. Above the limit they take too long.
 constexpr int kAscentSteps = 50;
 constexpr NodeId kAscentLimit = 200000;
-// The ascent takes about 1e-5 s per node; with less than three times that left, a descent makes better use of it.
-constexpr double kAscentSecondsPerNode = 3e-5;
+// The ascent takes 1-2e-5 s per node, and what it is good for comes after the descent: leave it out of short searches.
+constexpr double kAscentSecondsPerNode = 1e-4;
 
 std::size_t at(NodeId node) {
   return static_cast<std::size_t>(node);
@@ -24,7 +24,8 @@ std::size_t at(NodeId node) {
 
 }  // namespace
 
-Landscape make_landscape(const Problem& problem, std::span<const NodeId> tour, const Deadline& deadline) {
+Landscape make_landscape(const Problem& problem, std::span<const NodeId> tour, const Deadline& deadline,
+                         int plain_candidates) {
   Landscape landscape;
   landscape.problem = &problem;
   const NodeId n = problem.size();
@@ -36,14 +37,15 @@ Landscape make_landscape(const Problem& problem, std::span<const NodeId> tour, c
   }
   std::vector<NodeId> rows;
   std::vector<Problem::Cost> penalties;
-  if (n <= kAscentLimit && deadline.seconds_left() > kAscentSecondsPerNode * n) {
+  if (plain_candidates == 0 && n <= kAscentLimit && deadline.seconds_left() > kAscentSecondsPerNode * n) {
     landscape.shift.factor = penalty_factor(problem);
     landscape.per_node = kAlphaCandidates;
     const SparseGraph graph = candidate_graph(problem, tour, landscape.shift.factor);
     penalties = ascend(graph, kAscentSteps).penalties;
     rows = alpha_nearest(graph, penalties, landscape.per_node);
   } else {
-    landscape.per_node = std::min(kNearCandidates, static_cast<int>(problem.candidates(0).size()));
+    landscape.per_node = std::min(plain_candidates > 0 ? plain_candidates : kNearCandidates,
+                                  static_cast<int>(problem.candidates(0).size()));
     for (NodeId i = 0; i < n; ++i) {
       const auto list = problem.candidates(i).first(static_cast<std::size_t>(landscape.per_node));
       rows.insert(rows.end(), list.begin(), list.end());

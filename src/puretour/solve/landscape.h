@@ -40,7 +40,9 @@ struct Landscape {
 /// Node penalties by a short ascent and few candidates by alpha-nearness; above some 200,000 nodes, where that takes
 /// too long, the cheapest candidates of the problem. `tour` (in names of the problem) connects the graph that is
 /// searched for them. The ascent is left out, too, if the deadline is near.
-Landscape make_landscape(const Problem& problem, std::span<const NodeId> tour, const Deadline& deadline);
+/// With `plain_candidates` that many candidates of the problem are taken as they are, for comparison.
+Landscape make_landscape(const Problem& problem, std::span<const NodeId> tour, const Deadline& deadline,
+                         int plain_candidates = 0);
 
 /// A search over some of the nodes: local node i is node nodes[i] of the landscape, local_name the inverse (kNone for
 /// nodes that do not take part). `order` is a tour of the local nodes.

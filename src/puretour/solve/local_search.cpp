@@ -404,7 +404,7 @@ LocalSearchResult search_with(const Problem& problem, std::span<const NodeId> st
                               const LocalSearchOptions& options) {
   LocalSearchResult result;
   result.length = problem.length(start);
-  const Landscape landscape = make_landscape(problem, start, options.deadline);
+  const Landscape landscape = make_landscape(problem, start, options.deadline, options.plain_candidates);
   std::vector<NodeId> order = landscape.from_problem(start);
 
   Limits limits(options, problem.size(), result.length);

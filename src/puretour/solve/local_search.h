@@ -27,6 +27,8 @@ struct LocalSearchOptions {
   std::uint64_t seed = 0;
   /// The tour to start from, and never to return a longer one than; empty: a greedy tour.
   std::span<const NodeId> start;
+  /// Tries the first so many candidates of the problem instead of a few alpha-nearest ones; for comparison.
+  int plain_candidates = 0;
   /// Called from time to time when the best tour has become shorter.
   std::function<void(const LocalSearchProgress&)> progress;
 };

@@ -41,6 +41,7 @@ constexpr int kManyRuns = 1000;  // until two agree, or the time is over
 struct EaxPlan {
   Problem problem;
   EaxOptions options;
+  bool is_clustered = false;
 };
 
 // Candidates in all directions, which clusters need. Where long ways lead between dense clusters, and where costs are
@@ -55,6 +56,7 @@ EaxPlan plan_eax(const Instance& instance) {
     constexpr int kWide = 24;
     plan.problem = Problem(instance, kWide, 1, CandidateKind::kQuadrant);
     plan.options.merge_neighbours = kWide;
+    plan.is_clustered = true;
     plan.options.start = LocalOptimum::kThreeOpt;
   }
   return plan;
@@ -95,7 +97,13 @@ bool can_evolve(const Task& task, double seconds) {
 }
 
 Answer run_kicks(const Task& task, const SolverSettings& settings) {
-  const Problem problem(task.instance, kLocalSearchCandidates);
+  // Quadrants give the penalties a graph without gaps; where there is no time for penalties, plain neighbours do.
+  constexpr double kMostQuadrantNodes = 200000;
+  constexpr double kQuadrantSecondsPerNode = 1e-4;
+  const auto n = static_cast<double>(task.instance.size());
+  const bool has_time = n <= kMostQuadrantNodes && task.options.deadline.seconds_left() > kQuadrantSecondsPerNode * n;
+  const auto kind = has_time ? CandidateKind::kQuadrant : CandidateKind::kNearest;
+  const Problem problem(task.instance, kLocalSearchCandidates, 1, kind);
   return {kick(task, problem, settings.max_kicks, task.options.deadline).order, "lk"};
 }
 
@@ -121,9 +129,11 @@ Answer run_eax(const Task& task, const SolverSettings& settings) {
   // with many tours is better.
   const bool is_small = task.instance.size() <= kMostSmallNodes;
   EaxPlan plan = plan_eax(task.instance);
-  plan.options.population = settings.population > 0 ? settings.population : is_small ? 80 : 300;
+  plan.options.population = is_small ? 80 : plan.is_clustered ? 150 : 300;
+  plan.options.runs = is_timed(task) ? kManyRuns : is_small ? 5 : plan.is_clustered ? 4 : 1;
   plan.options.fit_population = settings.population == 0;
-  plan.options.runs = settings.runs > 0 ? settings.runs : is_timed(task) ? kManyRuns : is_small ? 5 : 1;
+  if (settings.population > 0) plan.options.population = settings.population;
+  if (settings.runs > 0) plan.options.runs = settings.runs;
   return evolve(task, plan, task.initial);
 }
 
