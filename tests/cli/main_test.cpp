@@ -10,7 +10,7 @@ namespace {
 
 using Program = CommandLine;
 
-const std::vector<std::string> kVerbs = {"generate", "solve", "purity", "convert", "info"};
+const std::vector<std::string> kVerbs = {"generate", "solve", "purity", "convert", "law", "info"};
 
 TEST_F(Program, CalledBareItPrintsTheHelp) {
   const std::string help = output({});
@@ -57,7 +57,7 @@ TEST_F(Program, ItsVersionIsThatOfTheLibrary) {
 }
 
 TEST_F(Program, UnknownWordsAreNamedAndVerbsListed) {
-  expect_refused({"frobnicate"}, "unknown verb 'frobnicate'; choose one of: generate, solve, purity, convert, info");
+  expect_refused({"frobnicate"}, "unknown verb 'frobnicate'; choose one of: generate, solve, purity, convert, law, info");
   expect_refused({"--frobnicate"}, "unknown option '--frobnicate'");
   for (const std::string& verb : kVerbs) {
     expect_refused({verb, "--frobnicate", "a.txt", "b.txt"}, "unknown option '--frobnicate'");

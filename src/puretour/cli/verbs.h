@@ -12,5 +12,6 @@ void add_solve(CLI::App& app);
 void add_purity(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_info(CLI::App& app);
+void add_law(CLI::App& app);
 
 }  // namespace puretour::cli

@@ -129,8 +129,11 @@ class Drawing {
         options_(options),
         names_(names_of(panels)),
         columns_(std::clamp<std::size_t>(options.columns, 1, std::max<std::size_t>(1, panels.size()))),
-        x_(make_scale(&ChartSeries::x, options.x)),
-        y_(make_scale(&ChartSeries::y, options.y)) {}
+        x_(make_scale(panels, &ChartSeries::x, options.x)) {
+    for (std::size_t p = 0; p < panels.size(); ++p) {
+      ys_.push_back(make_scale(options.share_y ? panels : panels.subspan(p, 1), &ChartSeries::y, options.y));
+    }
+  }
 
   std::string svg() {
     const std::size_t rows = (panels_.size() + columns_ - 1) / columns_;
@@ -146,7 +149,7 @@ class Drawing {
     for (std::size_t p = 0; p < panels_.size(); ++p) {
       put(R"svg(<g transform="translate({:.0f} {:.0f})">)svg", static_cast<double>(p % columns_) * kPanelWidth + kLeft,
           kTitleHeight + kLegendHeight + static_cast<double>(p / columns_) * kPanelHeight + kTop);
-      draw_panel(panels_[p]);
+      draw_panel(panels_[p], ys_[p]);
       put("</g>");
     }
     put("</svg>");
@@ -178,10 +181,11 @@ class Drawing {
     return names;
   }
 
-  [[nodiscard]] Scale make_scale(std::vector<double> ChartSeries::*values, const ChartAxis& axis) const {
+  [[nodiscard]] Scale make_scale(std::span<const ChartPanel> panels, std::vector<double> ChartSeries::*values,
+                                 const ChartAxis& axis) const {
     double least = std::numeric_limits<double>::infinity();
     double most = -least;
-    for (const ChartPanel& panel : panels_) {
+    for (const ChartPanel& panel : panels) {
       for (const ChartSeries& series : panel.series) {
         for (const double value : series.*values) {
           if (!std::isfinite(value) || (axis.logarithmic && value <= 0)) continue;
@@ -219,15 +223,15 @@ class Drawing {
     }
   }
 
-  void draw_panel(const ChartPanel& panel) {
+  void draw_panel(const ChartPanel& panel, const Scale& y_scale) {
     put(R"(<text x="0" y="-10" font-size="13" font-weight="600">{}</text>)", escaped(panel.title));
     for (const double tick : x_.ticks()) {
       const double x = x_.place(tick) * kPlotWidth;
       put(R"(<line x1="{0:.1f}" y1="0" x2="{0:.1f}" y2="{1:.0f}" stroke="#e3e3e3"/>)", x, kPlotHeight);
       put(R"(<text x="{:.1f}" y="{:.0f}" text-anchor="middle">{:g}</text>)", x, kPlotHeight + 16, tick);
     }
-    for (const double tick : y_.ticks()) {
-      const double y = (1 - y_.place(tick)) * kPlotHeight;
+    for (const double tick : y_scale.ticks()) {
+      const double y = (1 - y_scale.place(tick)) * kPlotHeight;
       put(R"(<line x1="0" y1="{0:.1f}" x2="{1:.0f}" y2="{0:.1f}" stroke="#e3e3e3"/>)", y, kPlotWidth);
       put(R"(<text x="-7" y="{:.1f}" text-anchor="end">{:g}</text>)", y + 4, tick);
     }
@@ -236,18 +240,18 @@ class Drawing {
         escaped(options_.x.label));
     put(R"svg(<text transform="translate(-48 {:.0f}) rotate(-90)" text-anchor="middle">{}</text>)svg", kPlotHeight / 2,
         escaped(options_.y.label));
-    for (const ChartSeries& series : panel.series) draw_series(series);
+    for (const ChartSeries& series : panel.series) draw_series(series, y_scale);
   }
 
-  void draw_series(const ChartSeries& series) {
+  void draw_series(const ChartSeries& series, const Scale& y_scale) {
     const std::size_t style = style_of(series.name);
     std::string path;
     std::vector<std::pair<double, double>> places;
     std::vector<std::string> tooltips;
     for (std::size_t i = 0; i < series.x.size(); ++i) {
-      if (!x_.shows(series.x[i]) || !y_.shows(series.y[i])) continue;
+      if (!x_.shows(series.x[i]) || !y_scale.shows(series.y[i])) continue;
       const double x = x_.place(series.x[i]) * kPlotWidth;
-      const double y = (1 - y_.place(series.y[i])) * kPlotHeight;
+      const double y = (1 - y_scale.place(series.y[i])) * kPlotHeight;
       fmt::format_to(std::back_inserter(path), "{}{:.1f},{:.1f}", path.empty() ? "M" : "L", x, y);
       places.emplace_back(x, y);
       tooltips.push_back(fmt::format("{}: {:g}, {:.4g}", series.name, series.x[i], series.y[i]));
@@ -265,7 +269,7 @@ class Drawing {
   std::vector<std::string> names_;
   std::size_t columns_;
   Scale x_;
-  Scale y_;
+  std::vector<Scale> ys_;  // by panel
   std::string out_;
 };
 

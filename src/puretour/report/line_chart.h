@@ -31,10 +31,11 @@ struct ChartOptions {
   std::string title;
   ChartAxis x;
   ChartAxis y;
+  bool share_y = true;      // one y axis for all panels; else each has its own
   std::size_t columns = 2;  // panels side by side
 };
 
-/// An SVG document. All panels have the same axes, so that they can be compared at a glance; series differ in colour,
+/// An SVG document. Panels share their axes, so that they can be compared at a glance; series differ in colour,
 /// marker and dashes (readable in grey and without colour vision); markers carry tooltips. Values that are not finite
 /// are left out. Throws InputError if a series has not as many x as y, if there are more than eight names, or if
 /// nothing is left to draw.
