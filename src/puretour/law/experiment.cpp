@@ -152,8 +152,8 @@ std::vector<LawType> law_types(std::span<const std::size_t> scales, std::span<co
 }
 
 std::vector<std::vector<LawSample>> run_law(std::span<const LawType> types, const LawRun& run) {
+  const std::unique_ptr<Solver> solver = make_solver(run.solver);  // before anything is written: it checks the name
   fs::create_directories(run.folder);
-  const std::unique_ptr<Solver> solver = make_solver(run.solver);
   std::vector<std::unique_ptr<SampleFile>> files;
   std::vector<WorkItem> work;
   std::size_t total = 0;
