@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -63,25 +64,24 @@ class Stagnation {
 };
 
 // Above this many nodes 3-opt leaves the genetic algorithm so much to do that Lin-Kernighan tours give the same lengths
-// in a third of the time (TSPLIB instances of 2,000 to 6,000 nodes). Below, small clustered ones are solved more often.
+// in a third of the time (TSPLIB instances of 2,000 to 6,000 nodes).
 constexpr NodeId kMostThreeOptNodes = 1500;
 // Fewer have too little to exchange.
 constexpr int kFewTours = 10;
 
-LocalOptimum start_for(const Problem& problem) {
-  return problem.size() <= kMostThreeOptNodes ? LocalOptimum::kThreeOpt : LocalOptimum::kLinKernighan;
+// Small instances: Lin-Kernighan tours are the quicker way to the optimum of uniform points, 3-opt tours the surer one
+// where there is structure. Runs take turns, so that two that agree do not share a weakness; a single run is sure.
+LocalOptimum start_of_run(const Problem& problem, const EaxOptions& options, int run) {
+  if (options.start) return *options.start;
+  if (problem.size() > kMostThreeOptNodes) return LocalOptimum::kLinKernighan;
+  return options.runs > 1 && run % 2 == 0 ? LocalOptimum::kLinKernighan : LocalOptimum::kThreeOpt;
 }
 
 // One call of eax(): the runs, and the best tour of all of them.
 class Search {
  public:
   Search(const Problem& problem, const EaxOptions& options, std::uint64_t seed, const Deadline& deadline)
-      : problem_(problem),
-        options_(options),
-        seed_(seed),
-        deadline_(deadline),
-        start_(options.start.value_or(start_for(problem))),
-        local_optima_(problem, start_, deadline) {}
+      : problem_(problem), options_(options), seed_(seed), deadline_(deadline) {}
 
   void offer(std::vector<NodeId> order, Length length) {
     if (!result_.order.empty() && length >= result_.length) return;
@@ -107,12 +107,15 @@ class Search {
  private:
   EaxStop run_once(int run, int num_tours) {
     const auto run_key = static_cast<std::uint64_t>(run);
-    if (options_.fit_population) num_tours = std::min(num_tours, affordable_tours());
+    start_ = start_of_run(problem_, options_, run);
+    std::optional<LocalOptima>& local_optima = local_optima_[start_ == LocalOptimum::kThreeOpt ? 0 : 1];
+    if (!local_optima) local_optima.emplace(problem_, start_, deadline_);
+    if (options_.fit_population) num_tours = std::min(num_tours, affordable_tours(*local_optima));
     std::optional<EaxPopulation> population;
     for (int member = 0; member < num_tours; ++member) {
       if (deadline_.expired() && !result_.order.empty()) return EaxStop::kDeadline;
       Rng rng(seed_, {run_key, static_cast<std::uint64_t>(member)});
-      std::vector<NodeId> order = local_optima_.draw(rng, deadline_);
+      std::vector<NodeId> order = local_optima->draw(rng, deadline_);
       if (!space_) space_.emplace(problem_, order, static_cast<std::size_t>(options_.merge_neighbours));
       if (!population) population.emplace(*space_, options_, num_tours, Rng(seed_, {run_key}).bits());
       population->add(EaxTour(*space_, space_->to_space(order)));
@@ -125,10 +128,10 @@ class Search {
   }
 
   // Draws a tour to see how fast this machine is.
-  int affordable_tours() {
+  int affordable_tours(const LocalOptima& local_optima) {
     const auto start = Deadline::Clock::now();
     Rng rng(seed_, {});
-    std::vector<NodeId> order = local_optima_.draw(rng, deadline_);
+    std::vector<NodeId> order = local_optima.draw(rng, deadline_);
     const double seconds = std::chrono::duration<double>(Deadline::Clock::now() - start).count();
     const Length length = problem_.length(order);
     offer(std::move(order), length);
@@ -169,10 +172,10 @@ class Search {
   const EaxOptions& options_;
   std::uint64_t seed_;
   const Deadline& deadline_;
-  LocalOptimum start_;
-  LocalOptima local_optima_;
-  std::optional<EaxSpace> space_;  // renumbered along the first tour found
-  Length run_length_ = 0;          // of the best tour of the last run
+  LocalOptimum start_ = LocalOptimum::kThreeOpt;            // of the present run
+  std::array<std::optional<LocalOptima>, 2> local_optima_;  // 3-opt and Lin-Kernighan, made when needed
+  std::optional<EaxSpace> space_;                           // renumbered along the first tour found
+  Length run_length_ = 0;                                   // of the best tour of the last run
   EaxResult result_;
 };
 

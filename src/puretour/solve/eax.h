@@ -38,7 +38,7 @@ struct EaxOptions {
   int stall = 30;                                   // generations without a better tour until a stage may end
   int merge_neighbours = 10;                        // nearest neighbours tried when sub-tours are joined
   EaxSelection selection = EaxSelection::kEntropy;  // rule of replacement
-  std::optional<LocalOptimum> start = {};           // how the first tours are made; empty: as suits the size
+  std::optional<LocalOptimum> start = {};           // how the first tours are made; empty: as suits size and run
   bool block2 = true;                               // second stage with large E-sets after the first one stagnates
   int tabu_tenure = 10;                             // block2: a moved cycle rests 1 .. tabu_tenure iterations
   int tabu_stall = 20;                              // block2: iterations without a better E-set until its search ends
