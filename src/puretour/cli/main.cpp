@@ -19,6 +19,7 @@ constexpr const char* kFooter = R"(Examples:
   puretour solve berlin52.tsp -o berlin52.tour
   puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg
   puretour convert cities.txt cities.npz
+  puretour models import --format kool epoch-99.pt -o am.safetensors
   puretour info berlin52.tsp
 
 Files: TSPLIB .tsp and .tour, one instance per line .txt, NumPy .npy and .npz; - is standard input or output.
@@ -49,6 +50,7 @@ int run(int argc, char** argv) {
   puretour::cli::add_solve(app);
   puretour::cli::add_purity(app);
   puretour::cli::add_convert(app);
+  puretour::cli::add_models(app);
   puretour::cli::add_info(app);
   try {
     app.parse(argc, argv);
