@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kFooter = R"(Examples:
   puretour generate --distribution clustered --nodes 200 --count 10 -o cities.txt
   puretour solve berlin52.tsp -o berlin52.tour
+  puretour solve cities.txt --model am.safetensors --decode sample:100
   puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg
   puretour convert cities.txt cities.npz
   puretour models import --format kool epoch-99.pt -o am.safetensors

@@ -1,0 +1,39 @@
+// The choice of the next node from scores.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "puretour/base/rng.h"
+#include "puretour/geometry/point.h"
+
+namespace puretour {
+
+/// Scores of candidate slots, each of which stands for a node, turned into a choice with its log-probability.
+class Chooser {
+ public:
+  struct Choice {
+    std::size_t slot = 0;
+    double log_prob = 0;  // log softmax of the scores at temperature 1
+  };
+
+  /// The slot with the highest score; the lowest node number decides ties, whatever the order of the slots.
+  Choice best(std::span<const float> scores, std::span<const NodeId> nodes);
+
+  /// A slot drawn with probability softmax(score / temperature).
+  Choice sample(std::span<const float> scores, double temperature, Rng& rng);
+
+  /// The given slot.
+  Choice given(std::span<const float> scores, std::size_t slot);
+
+ private:
+  // Fills weights_ with exp(factor * (score - largest)) and returns their sum.
+  double weigh(std::span<const float> scores, float factor);
+
+  std::vector<float> weights_;
+  float largest_ = 0;
+};
+
+}  // namespace puretour
