@@ -262,7 +262,7 @@ void add_solve(CLI::App& app) {
   CLI::Option* model =
       verb->add_option("--model", options->model, "Checkpoint of a network that builds the tours")->excludes(with);
   verb->add_option("--decode", options->decode,
-                   "model: greedy, sample:K (best of K random tours) or multistart[:K] (best of K or all starts)")
+                   "model: greedy, sample:K (best of K random tours) or multistart[:K] (best of K starts)")
       ->needs(model)
       ->capture_default_str();
   verb->add_option("--temperature", options->neural.temperature, "model: of sampling; lower is greedier")

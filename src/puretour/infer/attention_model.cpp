@@ -327,14 +327,8 @@ Rollout EncodedForAttentionModel::roll_out(const RolloutOptions& options, Rng& r
   rollout.log_probs.reserve(num_nodes_);
   for (std::size_t step = 0; step < num_nodes_ && !options.deadline.expired(); ++step) {
     const std::span<const float> scores = decoder.scores(observer);
-    Chooser::Choice choice;
-    if (step < options.prefix.size()) {
-      choice = chooser.given(scores, decoder.slot_of(options.prefix[step]));
-    } else if (options.sample) {
-      choice = chooser.sample(scores, options.temperature, rng);
-    } else {
-      choice = chooser.best(scores, decoder.nodes());
-    }
+    const Chooser::Choice choice =
+        chooser.choose(scores, decoder.nodes(), options, step, rng, [&](NodeId node) { return decoder.slot_of(node); });
     rollout.order.push_back(decoder.nodes()[choice.slot]);
     rollout.log_probs.push_back(choice.log_prob);
     decoder.visit(choice.slot);

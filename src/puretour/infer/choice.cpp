@@ -46,4 +46,9 @@ Chooser::Choice Chooser::sample(std::span<const float> scores, double temperatur
   return given(scores, slot);
 }
 
+NodeId start_node(const RolloutOptions& options, std::size_t num_nodes, Rng& rng) {
+  if (!options.prefix.empty()) return options.prefix[0];
+  return options.sample ? static_cast<NodeId>(rng.below(num_nodes)) : 0;
+}
+
 }  // namespace puretour

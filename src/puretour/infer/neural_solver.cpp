@@ -94,7 +94,7 @@ class NeuralSolver final : public Solver {
 
   [[nodiscard]] std::vector<Point> network_coordinates(const Instance& instance) const {
     const auto points = instance.require_points("a neural solver");
-    if (!settings_.raw_coordinates) return normalised_to_unit_square(points);
+    if (!settings_.raw_coordinates) return policy_->scaled(points);
     const Box box = bounding_box(points);
     if (settings_.augmentation.num_copies > 1 && !settings_.augmentation.random &&
         (box.low.x < 0 || box.low.y < 0 || box.high.x > 1 || box.high.y > 1)) {

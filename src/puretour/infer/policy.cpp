@@ -7,11 +7,17 @@
 
 #include "puretour/base/error.h"
 #include "puretour/infer/attention_model.h"
+#include "puretour/infer/pointerformer.h"
+#include "puretour/tour/instance.h"
 
 namespace puretour {
 
 double Rollout::log_prob() const {
   return std::accumulate(log_probs.begin(), log_probs.end(), 0.0);
+}
+
+std::vector<Point> Policy::scaled(std::span<const Point> points) const {
+  return normalised_to_unit_square(points);
 }
 
 void check_prefix(std::span<const NodeId> prefix, std::size_t num_nodes) {
@@ -30,6 +36,8 @@ void check_prefix(std::span<const NodeId> prefix, std::size_t num_nodes) {
 std::unique_ptr<Policy> make_policy(const Checkpoint& checkpoint) {
   check_weights(checkpoint.config, checkpoint.weights, "checkpoint");
   if (std::holds_alternative<AmConfig>(checkpoint.config)) return std::make_unique<AttentionModel>(checkpoint);
+  if (std::holds_alternative<PointerformerConfig>(checkpoint.config))
+    return std::make_unique<Pointerformer>(checkpoint);
   throw ModelError(fmt::format("{} can not be run yet", architecture_name(checkpoint.config)));
 }
 

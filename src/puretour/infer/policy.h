@@ -61,6 +61,9 @@ class Policy {
 
   [[nodiscard]] virtual const ModelConfig& config() const = 0;
 
+  /// Coordinates moved and scaled to where the network was trained, the aspect ratio kept.
+  [[nodiscard]] virtual std::vector<Point> scaled(std::span<const Point> points) const;
+
   /// Encodes nodes whose coordinates should lie in the unit square, as in training; they are rounded to float. Nothing
   /// (a null pointer) if the deadline expired. The result refers to this policy. Throws InputError if there are no
   /// nodes.

@@ -151,6 +151,25 @@ void gelu(float* values, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) values[i] *= 0.5F * (1.0F + std::erf(values[i] * kSqrtHalf));
 }
 
+PURETOUR_VECTORISED void subtract_distances(float* scores, const float* coordinates, std::size_t stride,
+                                            const float* here, std::size_t count) {
+  const float h0 = here[0];
+  const float h1 = here[1];
+  const float h2 = here[2];
+  const float h3 = here[3];
+  const float h4 = here[4];
+  const float h5 = here[5];
+  for (std::size_t j = 0; j < count; ++j) {
+    const float d0 = coordinates[j] - h0;
+    const float d1 = coordinates[stride + j] - h1;
+    const float d2 = coordinates[2 * stride + j] - h2;
+    const float d3 = coordinates[3 * stride + j] - h3;
+    const float d4 = coordinates[4 * stride + j] - h4;
+    const float d5 = coordinates[5 * stride + j] - h5;
+    scores[j] -= std::sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5);
+  }
+}
+
 PURETOUR_VECTORISED void add(float* target, const float* added, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) target[i] += added[i];
 }

@@ -18,6 +18,12 @@ void clipped_tanh(float* values, std::size_t count, float clip);
 /// out[0 .. 16) = sum over j < count of weights[j] * rows[j][0 .. 16), where rows follow each other every 16 floats.
 void weighted_sum(const float* weights, const float* rows, std::size_t count, float* out);
 
+inline constexpr std::size_t kDistanceDims = 6;
+
+/// scores[j] -= Euclidean distance of the point (coordinates[k * stride + j] for k < 6) from `here`, for j < count.
+void subtract_distances(float* scores, const float* coordinates, std::size_t stride, const float* here,
+                        std::size_t count);
+
 /// max(x, 0).
 void relu(float* values, std::size_t count);
 
