@@ -28,7 +28,8 @@ class Chooser {
     return options.sample ? sample(scores, options.temperature, rng) : best(scores, nodes);
   }
 
-  /// The slot with the highest score; the lowest node number decides ties, whatever the order of the slots.
+  /// The slot with the highest score; the lowest node number decides ties, whatever the order of the slots. (Or any
+  /// other ranks in place of node numbers.)
   Choice best(std::span<const float> scores, std::span<const NodeId> nodes);
 
   /// A slot drawn with probability softmax(score / temperature).

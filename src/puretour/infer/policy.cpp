@@ -7,6 +7,7 @@
 
 #include "puretour/base/error.h"
 #include "puretour/infer/attention_model.h"
+#include "puretour/infer/invit.h"
 #include "puretour/infer/pointerformer.h"
 #include "puretour/tour/instance.h"
 
@@ -38,7 +39,8 @@ std::unique_ptr<Policy> make_policy(const Checkpoint& checkpoint) {
   if (std::holds_alternative<AmConfig>(checkpoint.config)) return std::make_unique<AttentionModel>(checkpoint);
   if (std::holds_alternative<PointerformerConfig>(checkpoint.config))
     return std::make_unique<Pointerformer>(checkpoint);
-  throw ModelError(fmt::format("{} can not be run yet", architecture_name(checkpoint.config)));
+  if (std::holds_alternative<InvitConfig>(checkpoint.config)) return std::make_unique<Invit>(checkpoint);
+  throw InternalError("make_policy: unknown architecture");
 }
 
 }  // namespace puretour

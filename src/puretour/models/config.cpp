@@ -42,6 +42,7 @@ void for_each_field(Config& config, const Visitor& visit) {
     visit("action_view", config.action_view, kMaxDim);
     visit("state_views", config.state_views, kMaxDim);
     visit("aggregate_whole_graph", config.aggregate_whole_graph, std::size_t{1});
+    visit("local_mask", config.local_mask, std::size_t{1});
   } else {
     visit("num_layers", config.num_layers, kMaxLayers);
   }

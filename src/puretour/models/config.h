@@ -42,6 +42,7 @@ struct InvitConfig {
   std::size_t action_view = 15;                 // nearest unvisited nodes that can be chosen
   std::vector<std::size_t> state_views = {35};  // one state encoder for each; none is smaller than action_view
   bool aggregate_whole_graph = false;           // state views have a token for the mean of all unvisited nodes
+  bool local_mask = false;                      // only nodes up to ten times as far as the nearest can be chosen
   double tanh_clip = 10;
   bool operator==(const InvitConfig&) const = default;
 };
