@@ -8,7 +8,7 @@ cd -- "$sources"
 grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.h' --include='*.cpp' puretour | awk -F: '
   BEGIN {
     # A room may include itself and rooms of a lower level; rooms of one level do not know each other.
-    split("base geometry tour generate,purity solve law,kernels infer nn,evaluate train,report cli", levels, " ")
+    split("base geometry tour generate,purity solve law,kernels,models infer nn,evaluate train,report cli", levels, " ")
     for (level in levels) {
       count = split(levels[level], rooms, ",")
       for (i = 1; i <= count; ++i) level_of[rooms[i]] = level + 0

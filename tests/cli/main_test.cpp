@@ -3,6 +3,8 @@
 #include <sstream>
 
 #include "cli/command_line.h"
+#include "models/legacy_file.h"
+#include "models/model_checks.h"
 #include "puretour/base/build_info.h"
 
 namespace puretour::test {
@@ -10,7 +12,7 @@ namespace {
 
 using Program = CommandLine;
 
-const std::vector<std::string> kVerbs = {"generate", "solve", "purity", "convert", "law", "info"};
+const std::vector<std::string> kVerbs = {"generate", "solve", "purity", "convert", "law", "models", "info"};
 
 TEST_F(Program, CalledBareItPrintsTheHelp) {
   const std::string help = output({});
@@ -34,9 +36,17 @@ TEST_F(Program, EveryExampleOfTheHelpRuns) {
   write("berlin52.tsp", kHandTsp);
   write("berlin52.tour", kHandTour);
   write("cities.npz", output({"generate", "-n", "5", "--to", "npz"}));
+  write("epoch-99.pt", LegacyFile(tiny_checkpoint().weights).bytes());
+  write("am.safetensors", format_checkpoint(tiny_checkpoint()));
+  make_folder("models");
+  write("models/am.safetensors", format_checkpoint(tiny_checkpoint()));
   std::size_t num_examples = 0;
-  for (std::vector<std::string> arguments : std::vector<std::vector<std::string>>{
-           {"--help"}, {"generate", "--help"}, {"purity", "--help"}, {"convert", "--help"}, {"info", "--help"}}) {
+  for (std::vector<std::string> arguments : std::vector<std::vector<std::string>>{{"--help"},
+                                                                                  {"generate", "--help"},
+                                                                                  {"purity", "--help"},
+                                                                                  {"convert", "--help"},
+                                                                                  {"models", "--help"},
+                                                                                  {"info", "--help"}}) {
     std::istringstream lines(output(arguments));
     for (std::string line; std::getline(lines, line);) {
       if (!line.starts_with("  puretour ")) continue;
@@ -57,9 +67,11 @@ TEST_F(Program, ItsVersionIsThatOfTheLibrary) {
 }
 
 TEST_F(Program, UnknownWordsAreNamedAndVerbsListed) {
-  expect_refused({"frobnicate"}, "unknown verb 'frobnicate'; choose one of: generate, solve, purity, convert, law, info");
+  expect_refused({"frobnicate"},
+                 "unknown verb 'frobnicate'; choose one of: generate, solve, purity, convert, law, models, info");
   expect_refused({"--frobnicate"}, "unknown option '--frobnicate'");
   for (const std::string& verb : kVerbs) {
+    if (verb == "models") continue;  // it asks for its action first
     expect_refused({verb, "--frobnicate", "a.txt", "b.txt"}, "unknown option '--frobnicate'");
   }
   expect_refused({"convert", "a.txt", "b.txt", "c.txt"}, "unexpected argument 'c.txt'");

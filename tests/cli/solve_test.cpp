@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <sys/stat.h>
 
+#include <cmath>
+
 #include "cli/command_line.h"
+#include "models/model_checks.h"
 #include "puretour/tour/formats.h"
 
 namespace puretour::test {
@@ -70,6 +73,77 @@ TEST_F(Solve, RefusesWhatItCanNotDo) {
   expect_refused({"solve", "a.txt", "-o", "two.tour"}, "a tour file holds one tour");
   expect_refused({"solve", "a.txt", "--initial", "x.tour"}, "--initial goes with one instance");
   expect_refused({"solve", "a.txt", "--time-limit", "-3"}, "--time-limit");
+}
+
+class SolveWithAModel : public CommandLine {
+ protected:
+  SolveWithAModel() {
+    Checkpoint checkpoint = tiny_checkpoint(AmConfig{16, 2, 1, 16, 10});
+    for (auto& [name, tensor] : checkpoint.weights) {
+      if (name.find("running_var") != std::string::npos) continue;
+      for (float& v : tensor.values) v -= 0.5F;
+    }
+    write("m.safetensors", format_checkpoint(checkpoint));
+  }
+};
+
+TEST_F(SolveWithAModel, ReportsNeuralAndImprovedLengthAndTheGapToTheInput) {
+  output({"generate", "-n", "40", "-c", "3", "-o", "a.txt"});
+  output({"solve", "a.txt", "-o", "best.txt"});
+  const auto result = json({"solve", "best.txt", "--model", "m.safetensors", "--decode", "sample:20", "--json"});
+  ASSERT_EQ(result.size(), 3U);
+  EXPECT_EQ(result[0]["method"], "am sample:20");
+  EXPECT_GT(result[0]["gap_to_reference"].get<double>(), 0);
+  EXPECT_NEAR(result[0]["length"].get<double>() / result[0]["reference_length"].get<double>() - 1,
+              result[0]["gap_to_reference"].get<double>(), 1e-12);
+  const auto improved =
+      json({"solve", "best.txt", "--model", "m.safetensors", "--decode", "sample:20", "--improve", "--json"});
+  EXPECT_EQ(improved[1]["unimproved_length"], result[1]["length"]);
+  EXPECT_LT(improved[1]["length"].get<double>(), result[1]["length"].get<double>());
+  const std::string table = output({"solve", "best.txt", "--model", "m.safetensors", "--improve"});
+  EXPECT_NE(table.find("unimproved"), std::string::npos);
+  EXPECT_NE(table.find("gap to input"), std::string::npos);
+}
+
+TEST_F(SolveWithAModel, GivesTheSameToursOnAnyNumberOfThreadsAndWithAnyInstructions) {
+  output({"generate", "-n", "70", "-c", "5", "-o", "many.txt"});
+  output({"generate", "-n", "300", "-o", "one.tsp"});
+  for (const std::string& file : {std::string("many.txt"), std::string("one.tsp")}) {
+    const std::vector<std::string> arguments = {"solve",    file,       "--model",   "m.safetensors",
+                                                "--decode", "sample:5", "--augment", "8",
+                                                "-o",       "-",        "--to",      "lines"};
+    auto with_threads = arguments;
+    with_threads.insert(with_threads.end(), {"--threads", "1"});
+    const std::string expected = output(with_threads);
+    with_threads.back() = "3";
+    EXPECT_EQ(output(with_threads), expected);
+    const auto plain = shell("PURETOUR_ISA=plain puretour solve " + file +
+                             " --model m.safetensors --decode sample:5 --augment 8 -o - --to lines");
+    EXPECT_EQ(plain.out, expected) << plain.err;
+  }
+}
+
+TEST_F(SolveWithAModel, WorksOnTsplibMetrics) {
+  write("hand.tsp", kHandTsp);
+  const auto result = json({"solve", "hand.tsp", "--model", "m.safetensors", "--decode", "multistart", "--json"});
+  EXPECT_EQ(result[0]["length"], std::floor(result[0]["length"].get<double>()));
+  output({"solve", "hand.tsp", "--model", "m.safetensors", "--raw-coordinates", "-o", "hand.tour"});
+  EXPECT_EQ(read_tour(path("hand.tour")).size(), 5U);
+}
+
+TEST_F(SolveWithAModel, RefusesWhatItCanNotDo) {
+  write("a.txt", kHandLine);
+  write("w.tsp", kExplicitTsp);
+  expect_refused({"solve", "a.txt", "--model", "missing"}, "missing");
+  expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--with", "lk"}, "excludes");
+  expect_refused({"solve", "a.txt", "--decode", "greedy"}, "requires --model");
+  expect_refused({"solve", "a.txt", "--improve"}, "requires --model");
+  expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--decode", "beam:3"}, "choose greedy, sample:K");
+  expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--augment", "7"}, "choose 1 (none), 8");
+  expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--temperature", "0"}, "--temperature");
+  expect_refused({"solve", "w.tsp", "--model", "m.safetensors"}, "a neural solver needs coordinates");
+  write("bad.safetensors", "what");
+  EXPECT_EQ(puretour({"solve", "a.txt", "--model", "bad.safetensors"}).exit_code, 3);
 }
 
 }  // namespace

@@ -17,9 +17,11 @@ namespace {
 constexpr const char* kFooter = R"(Examples:
   puretour generate --distribution clustered --nodes 200 --count 10 -o cities.txt
   puretour solve berlin52.tsp -o berlin52.tour
+  puretour solve cities.txt --model am.safetensors --decode sample:100
   puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg
   puretour convert cities.txt cities.npz
   puretour law --scales 50,100 --instances 64 -o law
+  puretour models import --format kool epoch-99.pt -o am.safetensors
   puretour info berlin52.tsp
 
 Files: TSPLIB .tsp and .tour, one instance per line .txt, NumPy .npy and .npz; - is standard input or output.
@@ -51,6 +53,7 @@ int run(int argc, char** argv) {
   puretour::cli::add_purity(app);
   puretour::cli::add_convert(app);
   puretour::cli::add_law(app);
+  puretour::cli::add_models(app);
   puretour::cli::add_info(app);
   try {
     app.parse(argc, argv);

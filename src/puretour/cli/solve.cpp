@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -14,6 +15,7 @@
 #include "puretour/base/progress.h"
 #include "puretour/cli/common.h"
 #include "puretour/cli/verbs.h"
+#include "puretour/infer/neural_solver.h"
 #include "puretour/purity/tour_purity.h"
 #include "puretour/solve/lower_bound.h"
 #include "puretour/solve/solver.h"
@@ -31,6 +33,10 @@ struct Options {
   std::string output;
   std::optional<FileFormat> to;
   SolverSettings settings;
+  std::string model;
+  std::string decode = "greedy";
+  std::string augment = "1";
+  NeuralSettings neural;
   bool bound = false;
   bool json = false;
   bool quiet = false;
@@ -42,6 +48,7 @@ struct Solved {
   SolveResult result;
   std::optional<PurityHistogram> purity;  // none without coordinates or with a single node
   std::optional<LowerBound> bound;
+  std::optional<double> reference;  // length of the tour in the input, which a network is compared with
 };
 
 // Set by Ctrl-C and SIGTERM; every deadline looks at it.
@@ -90,6 +97,11 @@ nlohmann::ordered_json to_json(const Solved& solved) {
                                   {"method", solved.result.method},
                                   {"length", solved.result.length},
                                   {"seconds", solved.result.seconds}};
+  if (solved.result.unimproved_length) entry["unimproved_length"] = *solved.result.unimproved_length;
+  if (solved.reference) {
+    entry["reference_length"] = *solved.reference;
+    entry["gap_to_reference"] = solved.result.length / *solved.reference - 1;
+  }
   if (solved.purity) {
     const auto positive = solved.purity->mean_positive_order();
     entry["prop_0"] = solved.purity->proportion_zero();
@@ -106,6 +118,13 @@ nlohmann::ordered_json to_json(const Solved& solved) {
 
 void print_table(const std::vector<Solved>& all, const Options& options) {
   std::vector<std::string> header = {"instance", "nodes", "method", "length", "seconds", "Prop-0", "APO(all)"};
+  const auto any_has = [&all](auto member) {
+    return std::any_of(all.begin(), all.end(), [&](const Solved& s) { return member(s).has_value(); });
+  };
+  const bool has_unimproved = any_has([](const Solved& s) { return s.result.unimproved_length; });
+  const bool has_reference = any_has([](const Solved& s) { return s.reference; });
+  if (has_unimproved) header.emplace_back("unimproved");
+  if (has_reference) header.emplace_back("gap to input");
   if (options.bound) header.insert(header.end(), {"bound", "gap at most"});
   Table table(header);
   for (const Solved& solved : all) {
@@ -114,6 +133,11 @@ void print_table(const std::vector<Solved>& all, const Options& options) {
                                     fmt::format("{:.2f}", solved.result.seconds)};
     row.push_back(solved.purity ? fmt::format("{:.2f} %", 100 * solved.purity->proportion_zero()) : "-");
     row.push_back(solved.purity ? fmt::format("{:.4f}", solved.purity->mean_order()) : "-");
+    if (has_unimproved) row.push_back(fmt::format("{:.10g}", solved.result.unimproved_length.value_or(0)));
+    if (has_reference) {
+      row.push_back(solved.reference ? fmt::format("{:.3f} %", 100 * (solved.result.length / *solved.reference - 1))
+                                     : "-");
+    }
     if (solved.bound) {
       row.push_back(fmt::format("{:.10g}{}", solved.bound->length, solved.bound->is_proven ? "" : " (estimate)"));
       row.push_back(fmt::format("{:.3f} %", 100 * (solved.result.length / solved.bound->length - 1)));
@@ -149,6 +173,16 @@ void write_tours(std::vector<Sample> samples, const std::vector<Solved>& solved,
   write_samples(options.output, output_format(options.output, options.to), samples);
 }
 
+std::unique_ptr<Solver> solver_for(const Options& options, std::size_t num_instances) {
+  if (options.model.empty()) return make_solver(options.with, options.settings);
+  NeuralSettings settings = options.neural;
+  settings.decoding = Decoding::parse(options.decode);
+  settings.augmentation = Augmentation::parse(options.augment);
+  // Several instances have a thread each.
+  settings.threads = num_instances == 1 ? options.threads : 1;
+  return make_neural_solver(read_checkpoint(options.model), settings);
+}
+
 void solve(const Options& options) {
   check_standard_input_is_used_once(options.files);
   std::vector<Sample> samples;
@@ -161,7 +195,7 @@ void solve(const Options& options) {
     }
   }
   check_output(options, samples.size());
-  const auto solver = make_solver(options.with, options.settings);
+  const auto solver = solver_for(options, samples.size());
   std::optional<Tour> initial;
   if (!options.initial.empty()) {
     if (samples.size() != 1) {
@@ -183,8 +217,13 @@ void solve(const Options& options) {
       solve_options.deadline = (options.time_limit ? Deadline::after_seconds(*options.time_limit) : Deadline())
                                    .with_stop_flag(&stop_requested);
       solve_options.seed = options.seed;
-      // A tour that the file already has is a start, too.
-      solve_options.initial = initial ? initial : samples[i].tour;
+      // A tour that the file already has is a start, too; but a network shall show what it can do itself.
+      if (options.model.empty()) {
+        solve_options.initial = initial ? initial : samples[i].tour;
+      } else {
+        solve_options.initial = initial;
+        if (samples[i].tour) solved[i].reference = tour_length(instance, *samples[i].tour);
+      }
       solve_options.progress = [&](const SolveProgress& p) { line.show(names[i], p); };
       solved[i].name = names[i];
       solved[i].result = solver->solve(instance, solve_options);
@@ -217,9 +256,28 @@ void add_solve(CLI::App& app) {
       app.add_subcommand("solve", "Find short tours: optimal for small instances, very good for large ones");
   verb->add_option("FILE", options->files, "Files of instances; - is standard input")->required();
   add_format_option(*verb, "--from", options->format, "Format of the files, if neither name nor content tells");
-  verb->add_option("--with", options->with,
-                   "auto, lk (local search), eax (genetic algorithm) or lkh (external program)")
+  CLI::Option* with = verb->add_option("--with", options->with,
+                                       "auto, lk (local search), eax (genetic algorithm) or lkh (external program)")
+                          ->capture_default_str();
+  CLI::Option* model =
+      verb->add_option("--model", options->model, "Checkpoint of a network that builds the tours")->excludes(with);
+  verb->add_option("--decode", options->decode,
+                   "model: greedy, sample:K (best of K random tours) or multistart[:K] (best of K starts)")
+      ->needs(model)
       ->capture_default_str();
+  verb->add_option("--temperature", options->neural.temperature, "model: of sampling; lower is greedier")
+      ->needs(model)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option("--augment", options->augment,
+                   "model: best over copies of the instance: 8 (symmetries) or mix:K (random)")
+      ->needs(model)
+      ->capture_default_str();
+  verb->add_flag("--improve", options->neural.improve, "model: run the local search on the network's tour")
+      ->needs(model);
+  verb->add_flag("--raw-coordinates", options->neural.raw_coordinates,
+                 "model: show it the coordinates as they are, not scaled to the unit square")
+      ->needs(model);
   verb->add_option("--time-limit", options->time_limit, "Seconds per instance, all phases included")
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber);
@@ -242,9 +300,14 @@ void add_solve(CLI::App& app) {
       "\nLengths are in the metric of the instance (TSPLIB rounding included). Ctrl-C stops the search and keeps the "
       "best\n"
       "tour found. Several instances are solved in parallel, one per thread.\n"
+      "A network sees coordinates scaled to the unit square, the aspect ratio kept; tours in the input are not used by "
+      "it\n"
+      "but compared with its own.\n"
       "\nExamples:\n  puretour solve berlin52.tsp -o berlin52.tour\n"
       "  puretour solve cities.txt --time-limit 5 -o solved.txt\n"
-      "  puretour solve large.tsp --time-limit 60 --bound");
+      "  puretour solve large.tsp --time-limit 60 --bound\n"
+      "  puretour solve cities.txt --model am.safetensors --decode sample:1280\n"
+      "  puretour solve berlin52.tsp --model am.safetensors --augment 8 --improve --time-limit 10");
   verb->callback([options] { solve(*options); });
 }
 

@@ -11,6 +11,7 @@ void add_generate(CLI::App& app);
 void add_solve(CLI::App& app);
 void add_purity(CLI::App& app);
 void add_convert(CLI::App& app);
+void add_models(CLI::App& app);
 void add_info(CLI::App& app);
 void add_law(CLI::App& app);
 

@@ -30,9 +30,10 @@ struct SolveOptions {
 
 struct SolveResult {
   Tour tour;
-  double length = 0;   // in the metric of the instance
-  double seconds = 0;  // wall time, everything included
-  std::string method;  // what was used: "exact", "lk", "eax", ...
+  double length = 0;                             // in the metric of the instance
+  double seconds = 0;                            // wall time, everything included
+  std::string method;                            // what was used: "exact", "lk", "eax", ...
+  std::optional<double> unimproved_length = {};  // before a final improvement, if there was one
 };
 
 /// A solver has no state: one object may serve several threads.

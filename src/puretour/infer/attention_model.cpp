@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/infer/attention_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "puretour/base/error.h"
+#include "puretour/infer/choice.h"
+#include "puretour/kernels/attention.h"
+#include "puretour/kernels/rows.h"
+
+namespace puretour {
+namespace {
+
+using kernels::kBlock;
+using kernels::Linear;
+using kernels::PackedMatrix;
+
+// Query, key and value of all heads as one matrix; the file has them as [head][dim][head_dim], used as x W.
+Linear query_key_value(const WeightReader& reader, const std::string& prefix, const AmConfig& config) {
+  const std::size_t dim = config.embedding_dim;
+  const std::size_t head_dim = dim / config.num_heads;
+  Linear linear{PackedMatrix(dim, 3 * dim), {}};
+  std::size_t group = 0;
+  for (const char* name : {"W_query", "W_key", "W_val"}) {
+    const auto weight = reader.values(prefix + name);
+    for (std::size_t h = 0; h < config.num_heads; ++h) {
+      for (std::size_t k = 0; k < dim; ++k) {
+        for (std::size_t c = 0; c < head_dim; ++c) {
+          linear.matrix.set(k, group * dim + h * head_dim + c, weight[(h * dim + k) * head_dim + c]);
+        }
+      }
+    }
+    ++group;
+  }
+  return linear;
+}
+
+// Columns first .. first + count - 1 of a weight [outputs][inputs] as a layer of their own.
+Linear input_columns(std::span<const float> weight, std::size_t outputs, std::size_t inputs, std::size_t first,
+                     std::size_t count) {
+  std::vector<float> part(outputs * count);
+  for (std::size_t o = 0; o < outputs; ++o) {
+    for (std::size_t i = 0; i < count; ++i) part[o * count + i] = weight[o * inputs + first + i];
+  }
+  return kernels::make_linear(part, {}, outputs, count);
+}
+
+void observe(const StageObserver& observer, std::string_view stage, std::span<const float> values,
+             std::size_t columns) {
+  if (observer) observer(stage, values, columns);
+}
+
+}  // namespace
+
+AttentionModel::AttentionModel(const Checkpoint& checkpoint)
+    : config_(std::get<AmConfig>(checkpoint.config)), model_config_(checkpoint.config) {
+  const WeightReader reader(checkpoint.weights);
+  const std::size_t dim = config_.embedding_dim;
+  embedding_ = reader.linear("init_embed");
+  for (std::size_t l = 0; l < config_.num_layers; ++l) {
+    const std::string prefix = fmt::format("embedder.layers.{}.", l);
+    Layer layer;
+    layer.query_key_value = query_key_value(reader, prefix + "0.module.", config_);
+    layer.attention_out.matrix = PackedMatrix::from_rows(reader.values(prefix + "0.module.W_out"), dim, dim);
+    layer.norm1 = reader.batch_norm(prefix + "1.normalizer");
+    layer.feed_forward = {reader.linear(prefix + "2.module.0"), reader.linear(prefix + "2.module.2"),
+                          kernels::Activation::kRelu};
+    layer.norm2 = reader.batch_norm(prefix + "3.normalizer");
+    layers_.push_back(std::move(layer));
+  }
+  plain_projection_ = reader.linear("project_node_embeddings");
+  glimpse_out_ = reader.linear("project_out");
+  graph_context_ = reader.linear("project_fixed_context");
+  const auto step_context = reader.values("project_step_context.weight");
+  first_context_ = input_columns(step_context, dim, 2 * dim, 0, dim);
+  placeholder_.resize(dim);
+  reader.linear("project_step_context").apply(reader.values("W_placeholder").data(), 1, placeholder_.data());
+
+  const auto projection = reader.values("project_node_embeddings.weight");
+  const auto out = reader.values("project_out.weight");
+  node_projection_.matrix = PackedMatrix(dim, 4 * dim);
+  const std::size_t head_dim = dim / config_.num_heads;
+  const double key_scale = 1 / std::sqrt(static_cast<double>(head_dim));
+  const double score_scale = 1 / std::sqrt(static_cast<double>(dim));
+  for (std::size_t k = 0; k < dim; ++k) {
+    for (std::size_t c = 0; c < dim; ++c) {
+      node_projection_.matrix.set(k, c, static_cast<float>(projection[c * dim + k] * key_scale));
+      node_projection_.matrix.set(k, dim + c, projection[(dim + c) * dim + k]);
+      double folded = 0;
+      for (std::size_t i = 0; i < dim; ++i) {
+        folded += static_cast<double>(out[i * dim + c]) * static_cast<double>(projection[(2 * dim + i) * dim + k]);
+      }
+      node_projection_.matrix.set(k, 2 * dim + c, static_cast<float>(folded * score_scale));
+      node_projection_.matrix.set(k, 3 * dim + c, step_context[c * 2 * dim + dim + k]);
+    }
+  }
+}
+
+// Empty if the deadline expired.
+std::vector<float> AttentionModel::encode_nodes(std::span<const Point> points, const EncodeOptions& options) const {
+  const int threads = options.threads;
+  const StageObserver& observer = options.observer;
+  const std::size_t n = points.size();
+  const std::size_t dim = config_.embedding_dim;
+  std::vector<float> coordinates;
+  coordinates.reserve(2 * n);
+  for (const Point p : points) {
+    coordinates.push_back(static_cast<float>(p.x));
+    coordinates.push_back(static_cast<float>(p.y));
+  }
+  std::vector<float> h(n * dim);
+  std::vector<float> attended(n * dim);
+  std::vector<float> change(n * dim);
+  std::vector<float> qkv(n * 3 * dim);
+  embedding_.apply(coordinates.data(), n, h.data());
+  observe(observer, "h0", h, dim);
+  const std::size_t head_dim = dim / config_.num_heads;
+  const kernels::AttentionShape shape{config_.num_heads, head_dim, 1 / std::sqrt(static_cast<float>(head_dim))};
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    if (options.deadline.expired()) return {};
+    const Layer& layer = layers_[l];
+    const auto report = [&](const char* stage) { observe(observer, fmt::format("L{} {}", l, stage), h, dim); };
+    kernels::apply_linear(layer.query_key_value, h.data(), n, qkv.data(), threads);
+    kernels::self_attention(qkv.data(), n, shape, attended.data(), threads);
+    kernels::apply_linear(layer.attention_out, attended.data(), n, change.data(), threads);
+    kernels::add(h.data(), change.data(), h.size());
+    report("h+MHA");
+    layer.norm1.apply(h.data(), n);
+    report("BN1");
+    layer.feed_forward.apply(h.data(), n, change.data(), threads);
+    kernels::add(h.data(), change.data(), h.size());
+    report("+FF");
+    layer.norm2.apply(h.data(), n);
+    report("BN2");
+  }
+  return h;
+}
+
+class EncodedForAttentionModel final : public EncodedInstance {
+ public:
+  EncodedForAttentionModel(const AttentionModel& model, std::vector<float> h, int threads,
+                           const StageObserver& observer)
+      : model_(model), num_nodes_(h.size() / model.config_.embedding_dim), embeddings_(std::move(h)) {
+    const std::size_t dim = model_.config_.embedding_dim;
+    std::vector<float> projected(num_nodes_ * 4 * dim);
+    kernels::apply_linear(model_.node_projection_, embeddings_.data(), num_nodes_, projected.data(), threads);
+    glimpse_keys_ = PackedMatrix(dim, num_nodes_);
+    score_keys_ = PackedMatrix(dim, num_nodes_);
+    glimpse_values_.resize(value_blocks() * num_nodes_ * kBlock);
+    last_context_.resize(num_nodes_ * dim);
+    for (std::size_t i = 0; i < num_nodes_; ++i) {
+      const float* row = projected.data() + i * 4 * dim;
+      for (std::size_t c = 0; c < dim; ++c) {
+        glimpse_keys_.set(c, i, row[c]);
+        score_keys_.set(c, i, row[2 * dim + c]);
+      }
+      for (std::size_t head = 0; head < model_.config_.num_heads; ++head) {
+        for (std::size_t c = 0; c < head_dim(); ++c) {
+          glimpse_values_[value_index(head, c, i)] = row[dim + head * head_dim() + c];
+        }
+      }
+      std::copy_n(row + 3 * dim, dim, last_context_.begin() + static_cast<std::ptrdiff_t>(i * dim));
+    }
+    compute_graph_context(observer);
+  }
+
+  [[nodiscard]] std::size_t size() const override { return num_nodes_; }
+
+  [[nodiscard]] Rollout roll_out(const RolloutOptions& options, Rng& rng, const StageObserver& observer) const override;
+
+ private:
+  [[nodiscard]] std::size_t dim() const { return model_.config_.embedding_dim; }
+  [[nodiscard]] std::size_t head_dim() const { return dim() / model_.config_.num_heads; }
+  // Values lie by head, and within a head in rows of sixteen channels.
+  [[nodiscard]] std::size_t blocks_per_head() const { return kernels::padded(head_dim()) / kBlock; }
+  [[nodiscard]] std::size_t value_blocks() const { return model_.config_.num_heads * blocks_per_head(); }
+  [[nodiscard]] std::size_t value_index(std::size_t head, std::size_t channel, std::size_t slot) const {
+    return ((head * blocks_per_head() + channel / kBlock) * num_nodes_ + slot) * kBlock + channel % kBlock;
+  }
+
+  void compute_graph_context(const StageObserver& observer) {
+    std::vector<float> mean(dim());
+    for (std::size_t c = 0; c < dim(); ++c) {
+      double sum = 0;
+      for (std::size_t i = 0; i < num_nodes_; ++i) sum += static_cast<double>(embeddings_[i * dim() + c]);
+      mean[c] = static_cast<float>(sum / static_cast<double>(num_nodes_));
+    }
+    graph_context_.resize(dim());
+    model_.graph_context_.apply(mean.data(), 1, graph_context_.data());
+    if (!observer) return;
+    observer("graph mean", mean, dim());
+    observer("fixed context", graph_context_, dim());
+    std::vector<float> plain(num_nodes_ * 3 * dim());
+    model_.plain_projection_.apply(embeddings_.data(), num_nodes_, plain.data());
+    observer("projection", plain, 3 * dim());
+  }
+
+  class Decoder;
+
+  const AttentionModel& model_;
+  std::size_t num_nodes_;
+  std::vector<float> embeddings_;      // (N, dim)
+  PackedMatrix glimpse_keys_;          // dim x N
+  PackedMatrix score_keys_;            // dim x N
+  std::vector<float> glimpse_values_;  // see value_index
+  std::vector<float> last_context_;    // (N, dim)
+  std::vector<float> graph_context_;   // (dim)
+};
+
+// The state of one roll-out. The nodes that are left fill slots 0 .. num_left - 1 of copies of keys and values: the
+// last slot moves into the gap of a visited node, so that no mask is needed and the work shrinks with the tour.
+class EncodedForAttentionModel::Decoder {
+ public:
+  explicit Decoder(const EncodedForAttentionModel& instance)
+      : in_(instance),
+        glimpse_keys_(instance.glimpse_keys_),
+        score_keys_(instance.score_keys_),
+        values_(instance.glimpse_values_),
+        nodes_(instance.num_nodes_),
+        slot_of_(instance.num_nodes_),
+        query_(instance.dim()),
+        attention_(kernels::padded(instance.num_nodes_)),
+        glimpse_(instance.dim()),
+        scores_(kernels::padded(instance.num_nodes_)) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      nodes_[i] = static_cast<NodeId>(i);
+      slot_of_[i] = i;
+    }
+    first_share_ = in_.graph_context_;
+  }
+
+  [[nodiscard]] std::span<const NodeId> nodes() const { return nodes_; }
+  [[nodiscard]] std::size_t slot_of(NodeId node) const { return slot_of_[static_cast<std::size_t>(node)]; }
+
+  /// Scores of all slots for the next step.
+  std::span<const float> scores(const StageObserver& observer) {
+    compute_query();
+    observe(observer, "query", query_, query_.size());
+    compute_glimpse();
+    if (observer) {
+      std::vector<float> projected(in_.dim());
+      in_.model_.glimpse_out_.apply(glimpse_.data(), 1, projected.data());
+      observer("glimpse", projected, projected.size());
+    }
+    const std::size_t count = nodes_.size();
+    kernels::multiply(glimpse_.data(), 1, in_.dim(), kernels::view_of(score_keys_, 0, in_.dim(), count), nullptr,
+                      scores_.data(), scores_.size());
+    kernels::clipped_tanh(scores_.data(), count, static_cast<float>(in_.model_.config_.tanh_clip));
+    observe(observer, "scores", std::span(scores_).first(count), count);
+    return std::span(scores_).first(count);
+  }
+
+  void visit(std::size_t slot) {
+    const NodeId node = nodes_[slot];
+    if (last_ < 0) {
+      std::vector<float> share(in_.dim());
+      in_.model_.first_context_.apply(in_.embeddings_.data() + static_cast<std::size_t>(node) * in_.dim(), 1,
+                                      share.data());
+      kernels::add(first_share_.data(), share.data(), share.size());
+    }
+    last_ = node;
+    const std::size_t end = nodes_.size() - 1;
+    if (slot != end) {
+      glimpse_keys_.copy_column(end, slot);
+      score_keys_.copy_column(end, slot);
+      for (std::size_t block = 0; block < in_.value_blocks(); ++block) {
+        float* rows = values_.data() + block * in_.num_nodes_ * kBlock;
+        std::copy_n(rows + end * kBlock, kBlock, rows + slot * kBlock);
+      }
+      nodes_[slot] = nodes_[end];
+      slot_of_[static_cast<std::size_t>(nodes_[slot])] = slot;
+    }
+    nodes_.pop_back();
+  }
+
+ private:
+  // Graph, first and last node, or graph and placeholder before the first step.
+  void compute_query() {
+    const float* step = last_ < 0 ? in_.model_.placeholder_.data()
+                                  : in_.last_context_.data() + static_cast<std::size_t>(last_) * in_.dim();
+    for (std::size_t c = 0; c < query_.size(); ++c) query_[c] = first_share_[c] + step[c];
+  }
+
+  void compute_glimpse() {
+    const std::size_t count = nodes_.size();
+    const std::size_t head_dim = in_.head_dim();
+    for (std::size_t head = 0; head < in_.model_.config_.num_heads; ++head) {
+      const std::size_t first = head * head_dim;
+      kernels::multiply(query_.data() + first, 1, head_dim, kernels::view_of(glimpse_keys_, first, head_dim, count),
+                        nullptr, attention_.data(), attention_.size());
+      float largest = 0;
+      float sum = 0;
+      kernels::exponentials(attention_.data(), count, &largest, &sum);
+      for (std::size_t c = 0; c < head_dim; c += kBlock) {
+        float out[kBlock];
+        kernels::weighted_sum(attention_.data(), values_.data() + in_.value_index(head, c, 0), count, out);
+        for (std::size_t i = c; i < std::min(c + kBlock, head_dim); ++i) glimpse_[first + i] = out[i - c] / sum;
+      }
+    }
+  }
+
+  const EncodedForAttentionModel& in_;
+  PackedMatrix glimpse_keys_;
+  PackedMatrix score_keys_;
+  std::vector<float> values_;
+  std::vector<NodeId> nodes_;         // by slot
+  std::vector<std::size_t> slot_of_;  // by node, while it is left
+  std::vector<float> first_share_;    // of the query: graph, and the first node once there is one
+  NodeId last_ = -1;
+  std::vector<float> query_;
+  std::vector<float> attention_;
+  std::vector<float> glimpse_;
+  std::vector<float> scores_;
+};
+
+Rollout EncodedForAttentionModel::roll_out(const RolloutOptions& options, Rng& rng,
+                                           const StageObserver& observer) const {
+  check_prefix(options.prefix, num_nodes_);
+  Decoder decoder(*this);
+  Chooser chooser;
+  Rollout rollout;
+  rollout.order.reserve(num_nodes_);
+  rollout.log_probs.reserve(num_nodes_);
+  for (std::size_t step = 0; step < num_nodes_ && !options.deadline.expired(); ++step) {
+    const std::span<const float> scores = decoder.scores(observer);
+    const Chooser::Choice choice =
+        chooser.choose(scores, decoder.nodes(), options, step, rng, [&](NodeId node) { return decoder.slot_of(node); });
+    rollout.order.push_back(decoder.nodes()[choice.slot]);
+    rollout.log_probs.push_back(choice.log_prob);
+    decoder.visit(choice.slot);
+  }
+  return rollout;
+}
+
+std::unique_ptr<EncodedInstance> AttentionModel::encode(std::span<const Point> points,
+                                                        const EncodeOptions& options) const {
+  if (points.empty()) throw InputError("attention model: the instance has no nodes");
+  std::vector<float> h = encode_nodes(points, options);
+  if (h.empty()) return nullptr;
+  return std::make_unique<EncodedForAttentionModel>(*this, std::move(h), options.threads, options.observer);
+}
+
+}  // namespace puretour

@@ -1,0 +1,53 @@
+// The Attention Model (Kool, van Hoof, Welling, ICLR 2019) for inference on the CPU.
+//
+// The encoder sees all nodes once; each step of the decoder attends to the nodes that are left, with a query made of
+// the graph, the first and the last node. Memory is proportional to the number of nodes. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "puretour/infer/policy.h"
+#include "puretour/infer/weights.h"
+
+namespace puretour {
+
+class AttentionModel final : public Policy {
+ public:
+  /// The checkpoint must be that of an AmConfig.
+  explicit AttentionModel(const Checkpoint& checkpoint);
+
+  [[nodiscard]] const ModelConfig& config() const override { return model_config_; }
+  [[nodiscard]] std::unique_ptr<EncodedInstance> encode(std::span<const Point> points,
+                                                        const EncodeOptions& options) const override;
+
+ private:
+  friend class EncodedForAttentionModel;
+
+  struct Layer {
+    kernels::Linear query_key_value;
+    kernels::Linear attention_out;
+    BatchNorm norm1;
+    kernels::FeedForward feed_forward;
+    BatchNorm norm2;
+  };
+
+  [[nodiscard]] std::vector<float> encode_nodes(std::span<const Point> points, const EncodeOptions& options) const;
+
+  AmConfig config_;
+  ModelConfig model_config_;
+  kernels::Linear embedding_;
+  std::vector<Layer> layers_;
+  // What the decoder needs of every node in one product, four groups of columns: glimpse key, glimpse value, score key,
+  // and the node's share of the query when it is the last one. Score keys contain the projection behind the glimpse:
+  // key . (W g) = (W^T key) . g. Scales are folded in, too: 1 / sqrt(head_dim) into the glimpse keys and 1 / sqrt(dim)
+  // into the score keys.
+  kernels::Linear node_projection_;
+  kernels::Linear graph_context_;   // share of the mean of all nodes in the query
+  kernels::Linear first_context_;   // share of the first node
+  std::vector<float> placeholder_;  // share of the stand-in for first and last node, before there are any
+  // Unfolded, for observers.
+  kernels::Linear plain_projection_;
+  kernels::Linear glimpse_out_;
+};
+
+}  // namespace puretour

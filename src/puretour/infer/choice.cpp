@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/infer/choice.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "puretour/kernels/rows.h"
+
+namespace puretour {
+
+double Chooser::weigh(std::span<const float> scores, float factor) {
+  weights_.resize(kernels::padded(scores.size()));
+  for (std::size_t i = 0; i < scores.size(); ++i) weights_[i] = scores[i] * factor;
+  float sum = 0;
+  kernels::exponentials(weights_.data(), scores.size(), &largest_, &sum);
+  return sum;
+}
+
+Chooser::Choice Chooser::given(std::span<const float> scores, std::size_t slot) {
+  const double sum = weigh(scores, 1);
+  return {slot, static_cast<double>(scores[slot] - largest_) - std::log(sum)};
+}
+
+Chooser::Choice Chooser::best(std::span<const float> scores, std::span<const NodeId> nodes) {
+  const double sum = weigh(scores, 1);
+  std::size_t slot = scores.size();
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] == largest_ && (slot == scores.size() || nodes[i] < nodes[slot])) slot = i;
+  }
+  return {slot, -std::log(sum)};
+}
+
+Chooser::Choice Chooser::sample(std::span<const float> scores, double temperature, Rng& rng) {
+  (void)weigh(scores, static_cast<float>(1 / temperature));
+  double sum = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) sum += static_cast<double>(weights_[i]);
+  double left = rng.uniform() * sum;
+  // Rounding may leave a little at the end: it belongs to the last slot that is possible at all.
+  std::size_t slot = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (weights_[i] <= 0) continue;
+    slot = i;
+    left -= static_cast<double>(weights_[i]);
+    if (left < 0) break;
+  }
+  return given(scores, slot);
+}
+
+NodeId start_node(const RolloutOptions& options, std::size_t num_nodes, Rng& rng) {
+  if (!options.prefix.empty()) return options.prefix[0];
+  return options.sample ? static_cast<NodeId>(rng.below(num_nodes)) : 0;
+}
+
+}  // namespace puretour

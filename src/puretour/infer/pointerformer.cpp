@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/infer/pointerformer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "puretour/base/error.h"
+#include "puretour/infer/choice.h"
+#include "puretour/kernels/attention.h"
+#include "puretour/kernels/rows.h"
+#include "puretour/tour/instance.h"
+
+namespace puretour {
+namespace {
+
+using kernels::PackedMatrix;
+
+// delta / sqrt(2), with delta the distance of the 24 features, is the distance of these six: the coordinates, doubled,
+// and the first four angles. (The other angles are pi / 2 minus these; each coordinate difference occurs eight times.)
+constexpr std::size_t kDistanceFeatures = kernels::kDistanceDims;
+
+// The original adds this to probabilities before it takes their logarithm.
+constexpr double kProbabilityFloor = 1e-8;
+
+void observe(const StageObserver& observer, std::string_view stage, std::span<const float> values,
+             std::size_t columns) {
+  if (observer) observer(stage, values, columns);
+}
+
+std::vector<float> all_features(std::span<const Point> points) {
+  std::vector<float> features;
+  features.reserve(points.size() * kPointerformerFeatures);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto row = pointerformer_features(points[i]);
+    if (!std::all_of(row.begin(), row.end(), [](float v) { return std::isfinite(v); })) {
+      throw InputError(fmt::format(
+          "node {} at ({}, {}) is in a corner of the unit square, where the features of Pointerformer are not defined; "
+          "do not use --raw-coordinates",
+          i + 1, points[i].x, points[i].y));
+    }
+    features.insert(features.end(), row.begin(), row.end());
+  }
+  return features;
+}
+
+}  // namespace
+
+std::array<float, kPointerformerFeatures> pointerformer_features(Point point) {
+  const auto x = static_cast<float>(point.x);
+  const auto y = static_cast<float>(point.y);
+  const std::array<std::array<float, 2>, 8> images = {
+      {{x, y}, {1 - x, y}, {x, 1 - y}, {1 - x, 1 - y}, {y, x}, {1 - y, x}, {y, 1 - x}, {1 - y, 1 - x}}};
+  std::array<float, kPointerformerFeatures> features{};
+  for (std::size_t k = 0; k < images.size(); ++k) {
+    features[k] = std::atan(images[k][1] / images[k][0]);
+    features[8 + 2 * k] = images[k][0];
+    features[9 + 2 * k] = images[k][1];
+  }
+  return features;
+}
+
+Pointerformer::Pointerformer(const Checkpoint& checkpoint)
+    : config_(std::get<PointerformerConfig>(checkpoint.config)), model_config_(checkpoint.config) {
+  const WeightReader reader(checkpoint.weights);
+  const std::size_t dim = config_.embedding_dim;
+  projection_ = reader.linear("encoder.init_projection_layer");
+  for (std::size_t l = 0; l < config_.num_layers; ++l) {
+    const std::string prefix = fmt::format("encoder.sequence.reversible_blocks.{}.", l);
+    Block block;
+    block.attention_norm = reader.batch_norm(prefix + "f_block.mixing_layer_norm");
+    block.query_key_value =
+        kernels::make_linear(reader.values(prefix + "f_block.mha.in_proj_weight"), {}, 3 * dim, dim);
+    block.attention_out = reader.linear(prefix + "f_block.mha.out_proj");
+    block.feed_forward_norm = reader.batch_norm(prefix + "g_block.output_layer_norm");
+    block.feed_forward = {reader.linear(prefix + "g_block.feed_forward"),
+                          reader.linear(prefix + "g_block.output_dense"), kernels::Activation::kGelu};
+    blocks_.push_back(std::move(block));
+  }
+  graph_query_ = reader.linear("decoder.Wq_graph");
+
+  const auto query_map = reader.values("decoder.wq.weight");
+  const auto key = reader.values("decoder.Wk.weight");
+  const auto last = reader.values("decoder.Wq_last.weight");
+  const auto first = reader.values("decoder.Wq_first.weight");
+  const auto visited = reader.values("decoder.W_visited.weight");
+  const double scale = 1 / (static_cast<double>(config_.num_heads) * std::sqrt(static_cast<double>(dim)));
+  node_projection_.matrix = PackedMatrix(dim, 4 * dim);
+  for (std::size_t k = 0; k < dim; ++k) {
+    for (std::size_t c = 0; c < dim; ++c) {
+      double folded = 0;
+      for (std::size_t i = 0; i < dim; ++i) {
+        folded += static_cast<double>(query_map[i * dim + c]) * static_cast<double>(key[i * dim + k]);
+      }
+      node_projection_.matrix.set(k, c, static_cast<float>(folded * scale));
+      node_projection_.matrix.set(k, dim + c, last[c * dim + k]);
+      node_projection_.matrix.set(k, 2 * dim + c, first[c * dim + k]);
+      node_projection_.matrix.set(k, 3 * dim + c, visited[c * dim + k]);
+    }
+  }
+}
+
+std::vector<Point> Pointerformer::scaled(std::span<const Point> points) const {
+  std::vector<Point> result = normalised_to_unit_square(points);
+  for (Point& p : result) p = {p.x * 0.9 + 0.05, p.y * 0.9 + 0.05};
+  return result;
+}
+
+class EncodedForPointerformer final : public EncodedInstance {
+ public:
+  EncodedForPointerformer(const Pointerformer& model, const std::vector<float>& features, const std::vector<float>& e,
+                          int threads)
+      : model_(model), num_nodes_(e.size() / model.config_.embedding_dim) {
+    const std::size_t dim = model_.config_.embedding_dim;
+    std::vector<float> projected(num_nodes_ * 4 * dim);
+    kernels::apply_linear(model_.node_projection_, e.data(), num_nodes_, projected.data(), threads);
+    keys_ = PackedMatrix(dim, num_nodes_);
+    last_share_.resize(num_nodes_ * dim);
+    first_share_.resize(num_nodes_ * dim);
+    visited_share_.resize(num_nodes_ * dim);
+    for (std::size_t i = 0; i < num_nodes_; ++i) {
+      const float* row = projected.data() + i * 4 * dim;
+      for (std::size_t c = 0; c < dim; ++c) {
+        keys_.set(c, i, row[c]);
+        last_share_[i * dim + c] = row[dim + c];
+        first_share_[i * dim + c] = row[2 * dim + c];
+        visited_share_[i * dim + c] = row[3 * dim + c] / static_cast<float>(num_nodes_);
+      }
+    }
+    std::vector<float> mean(dim);
+    for (std::size_t c = 0; c < dim; ++c) {
+      double sum = 0;
+      for (std::size_t i = 0; i < num_nodes_; ++i) sum += static_cast<double>(e[i * dim + c]);
+      mean[c] = static_cast<float>(sum / static_cast<double>(num_nodes_));
+    }
+    graph_query_.resize(dim);
+    model_.graph_query_.apply(mean.data(), 1, graph_query_.data());
+
+    distance_features_.resize(kDistanceFeatures * num_nodes_);
+    for (std::size_t i = 0; i < num_nodes_; ++i) {
+      const float* row = features.data() + i * kPointerformerFeatures;
+      const std::array<float, kDistanceFeatures> kept = {2 * row[8], 2 * row[9], row[0], row[1], row[2], row[3]};
+      for (std::size_t k = 0; k < kDistanceFeatures; ++k) distance_features_[k * num_nodes_ + i] = kept[k];
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const override { return num_nodes_; }
+
+  [[nodiscard]] Rollout roll_out(const RolloutOptions& options, Rng& rng, const StageObserver& observer) const override;
+
+ private:
+  class Decoder;
+
+  const Pointerformer& model_;
+  std::size_t num_nodes_;
+  PackedMatrix keys_;                     // dim x N
+  std::vector<float> last_share_;         // (N, dim)
+  std::vector<float> first_share_;        // (N, dim)
+  std::vector<float> visited_share_;      // (N, dim)
+  std::vector<float> graph_query_;        // (dim)
+  std::vector<float> distance_features_;  // (6, N)
+};
+
+// The state of one roll-out; slots as in the attention model: the nodes that are left, without gaps.
+class EncodedForPointerformer::Decoder {
+ public:
+  explicit Decoder(const EncodedForPointerformer& instance)
+      : in_(instance),
+        keys_(instance.keys_),
+        distance_features_(instance.distance_features_),
+        nodes_(instance.num_nodes_),
+        slot_of_(instance.num_nodes_),
+        steady_query_(instance.graph_query_),
+        query_(instance.graph_query_.size()),
+        scores_(kernels::padded(instance.num_nodes_)) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      nodes_[i] = static_cast<NodeId>(i);
+      slot_of_[i] = i;
+    }
+  }
+
+  [[nodiscard]] std::span<const NodeId> nodes() const { return nodes_; }
+  [[nodiscard]] std::size_t slot_of(NodeId node) const { return slot_of_[static_cast<std::size_t>(node)]; }
+
+  std::span<const float> scores(const StageObserver& observer) {
+    const std::size_t count = nodes_.size();
+    const std::size_t dim = query_.size();
+    const auto last = static_cast<std::size_t>(last_);
+    for (std::size_t c = 0; c < dim; ++c) query_[c] = steady_query_[c] + in_.last_share_[last * dim + c];
+    kernels::multiply(query_.data(), 1, dim, kernels::view_of(keys_, 0, dim, count), nullptr, scores_.data(),
+                      scores_.size());
+    float here[kDistanceFeatures];
+    for (std::size_t k = 0; k < kDistanceFeatures; ++k) here[k] = in_.distance_features_[k * in_.num_nodes_ + last];
+    if (observer) {
+      std::vector<float> distances(count);
+      kernels::subtract_distances(distances.data(), distance_features_.data(), in_.num_nodes_, here, count);
+      for (float& d : distances) d = -d;
+      observer("distances", distances, count);
+    }
+    kernels::subtract_distances(scores_.data(), distance_features_.data(), in_.num_nodes_, here, count);
+    kernels::clipped_tanh(scores_.data(), count, static_cast<float>(in_.model_.config_.tanh_clip));
+    return std::span(scores_).first(count);
+  }
+
+  void visit(std::size_t slot) {
+    const NodeId node = nodes_[slot];
+    const std::size_t dim = query_.size();
+    const auto offset = static_cast<std::size_t>(node) * dim;
+    if (last_ < 0) kernels::add(steady_query_.data(), in_.first_share_.data() + offset, dim);
+    kernels::add(steady_query_.data(), in_.visited_share_.data() + offset, dim);
+    last_ = node;
+    const std::size_t end = nodes_.size() - 1;
+    if (slot != end) {
+      keys_.copy_column(end, slot);
+      for (std::size_t k = 0; k < kDistanceFeatures; ++k) {
+        distance_features_[k * in_.num_nodes_ + slot] = distance_features_[k * in_.num_nodes_ + end];
+      }
+      nodes_[slot] = nodes_[end];
+      slot_of_[static_cast<std::size_t>(nodes_[slot])] = slot;
+    }
+    nodes_.pop_back();
+  }
+
+ private:
+  const EncodedForPointerformer& in_;
+  PackedMatrix keys_;
+  std::vector<float> distance_features_;
+  std::vector<NodeId> nodes_;         // by slot
+  std::vector<std::size_t> slot_of_;  // by node, while it is left
+  std::vector<float> steady_query_;   // graph, first node and all visited nodes
+  NodeId last_ = -1;
+  std::vector<float> query_;
+  std::vector<float> scores_;
+};
+
+Rollout EncodedForPointerformer::roll_out(const RolloutOptions& options, Rng& rng,
+                                          const StageObserver& observer) const {
+  check_prefix(options.prefix, num_nodes_);
+  Decoder decoder(*this);
+  Chooser chooser;
+  Rollout rollout;
+  rollout.order.push_back(start_node(options, num_nodes_, rng));
+  rollout.log_probs.push_back(0);
+  decoder.visit(decoder.slot_of(rollout.order[0]));
+  for (std::size_t step = 1; step < num_nodes_ && !options.deadline.expired(); ++step) {
+    const std::span<const float> scores = decoder.scores(observer);
+    const Chooser::Choice choice =
+        chooser.choose(scores, decoder.nodes(), options, step, rng, [&](NodeId node) { return decoder.slot_of(node); });
+    rollout.order.push_back(decoder.nodes()[choice.slot]);
+    rollout.log_probs.push_back(std::log(std::exp(choice.log_prob) + kProbabilityFloor));
+    decoder.visit(choice.slot);
+  }
+  return rollout;
+}
+
+std::unique_ptr<EncodedInstance> Pointerformer::encode(std::span<const Point> points,
+                                                       const EncodeOptions& options) const {
+  if (points.empty()) throw InputError("Pointerformer: the instance has no nodes");
+  const std::size_t n = points.size();
+  const std::size_t dim = config_.embedding_dim;
+  const std::vector<float> features = all_features(points);
+  observe(options.observer, "features", features, kPointerformerFeatures);
+  std::vector<float> x1(n * dim);
+  projection_.apply(features.data(), n, x1.data());
+  observe(options.observer, "projection", x1, dim);
+  std::vector<float> x2 = x1;
+  std::vector<float> normalised(n * dim);
+  std::vector<float> attended(n * dim);
+  std::vector<float> change(n * dim);
+  std::vector<float> qkv(n * 3 * dim);
+  const std::size_t head_dim = dim / config_.num_heads;
+  const kernels::AttentionShape shape{config_.num_heads, head_dim, 1 / std::sqrt(static_cast<float>(head_dim))};
+  for (std::size_t l = 0; l < blocks_.size(); ++l) {
+    if (options.deadline.expired()) return nullptr;
+    const Block& block = blocks_[l];
+    normalised = x2;
+    block.attention_norm.apply(normalised.data(), n);
+    kernels::apply_linear(block.query_key_value, normalised.data(), n, qkv.data(), options.threads);
+    kernels::self_attention(qkv.data(), n, shape, attended.data(), options.threads);
+    kernels::apply_linear(block.attention_out, attended.data(), n, change.data(), options.threads);
+    kernels::add(x1.data(), change.data(), change.size());
+    observe(options.observer, fmt::format("block {} y1", l), x1, dim);
+    normalised = x1;
+    block.feed_forward_norm.apply(normalised.data(), n);
+    block.feed_forward.apply(normalised.data(), n, change.data(), options.threads);
+    kernels::add(x2.data(), change.data(), change.size());
+    observe(options.observer, fmt::format("block {} y2", l), x2, dim);
+  }
+  return std::make_unique<EncodedForPointerformer>(*this, features, x2, options.threads);
+}
+
+}  // namespace puretour

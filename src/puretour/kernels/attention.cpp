@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/kernels/attention.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "puretour/base/parallel.h"
+#include "puretour/kernels/matrix.h"
+#include "puretour/kernels/rows.h"
+
+namespace puretour::kernels {
+namespace {
+
+// Queries that share one pass over the keys: whole tiles of the product, and their scores fit the second cache.
+constexpr std::size_t kQueryBlock = 6;
+// Blocks per work item: few enough to balance threads, many enough to pay for handing them out.
+constexpr std::size_t kBlocksPerItem = 16;
+
+// Keys and values of one head.
+struct Head {
+  PackedMatrix keys;    // head_dim x rows
+  PackedMatrix values;  // rows x head_dim
+};
+
+}  // namespace
+
+void attention(const AttentionRows& queries, const AttentionRows& keys, const AttentionRows& values,
+               const AttentionShape& shape, float* out, int threads) {
+  const std::size_t dim = shape.dim();
+  const std::size_t num_keys = keys.count;
+  std::vector<Head> heads(shape.num_heads);
+  parallel_for(heads.size(), threads, [&](std::size_t h) {
+    heads[h].keys = PackedMatrix(shape.head_dim, num_keys);
+    heads[h].values = PackedMatrix(num_keys, shape.head_dim);
+    for (std::size_t j = 0; j < num_keys; ++j) {
+      const float* key = keys.data + j * keys.stride + h * shape.head_dim;
+      const float* value = values.data + j * values.stride + h * shape.head_dim;
+      for (std::size_t c = 0; c < shape.head_dim; ++c) {
+        heads[h].keys.set(c, j, key[c]);
+        heads[h].values.set(j, c, value[c]);
+      }
+    }
+  });
+  const std::size_t rows_per_item = kQueryBlock * kBlocksPerItem;
+  const std::size_t items_per_head = (queries.count + rows_per_item - 1) / rows_per_item;
+  parallel_for(heads.size() * items_per_head, threads, [&](std::size_t item) {
+    const std::size_t h = item / items_per_head;
+    const std::size_t begin = item % items_per_head * rows_per_item;
+    const std::size_t end = std::min(begin + rows_per_item, queries.count);
+    const std::size_t score_stride = padded(num_keys);
+    std::vector<float> scaled(kQueryBlock * shape.head_dim);
+    std::vector<float> scores(kQueryBlock * score_stride);
+    for (std::size_t i = begin; i < end; i += kQueryBlock) {
+      const std::size_t count = std::min(kQueryBlock, end - i);
+      for (std::size_t q = 0; q < count; ++q) {
+        const float* query = queries.data + (i + q) * queries.stride + h * shape.head_dim;
+        for (std::size_t c = 0; c < shape.head_dim; ++c) scaled[q * shape.head_dim + c] = query[c] * shape.scale;
+      }
+      multiply(scaled.data(), count, shape.head_dim, view_of(heads[h].keys), nullptr, scores.data(), score_stride);
+      float sums[kQueryBlock];
+      for (std::size_t q = 0; q < count; ++q) {
+        float largest = 0;
+        exponentials(scores.data() + q * score_stride, num_keys, &largest, &sums[q]);
+      }
+      float* result = out + i * dim + h * shape.head_dim;
+      multiply(scores.data(), count, score_stride, view_of(heads[h].values), nullptr, result, dim);
+      for (std::size_t q = 0; q < count; ++q) {
+        for (std::size_t c = 0; c < shape.head_dim; ++c) result[q * dim + c] /= sums[q];
+      }
+    }
+  });
+}
+
+void self_attention(const float* qkv, std::size_t num_rows, const AttentionShape& shape, float* out, int threads) {
+  const std::size_t dim = shape.dim();
+  attention({qkv, num_rows, 3 * dim}, {qkv + dim, num_rows, 3 * dim}, {qkv + 2 * dim, num_rows, 3 * dim}, shape, out,
+            threads);
+}
+
+}  // namespace puretour::kernels

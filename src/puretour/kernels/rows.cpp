@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/kernels/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "puretour/base/vectorize.h"
+
+namespace puretour::kernels {
+namespace {
+
+template <int kLanes>
+PURETOUR_INLINE void exponentials_impl(float* values, std::size_t count, float* largest, float* sum) {
+  using B = Block<kLanes>;
+  const std::size_t end = padded(count);
+  for (std::size_t i = count; i < end; ++i) values[i] = -std::numeric_limits<float>::infinity();
+  B best;
+  B::load(best, values);
+  for (std::size_t i = kBlock; i < end; i += kBlock) {
+    B block;
+    B::load(block, values + i);
+    B::maximum(best, block);
+  }
+  const float top = B::largest(best);
+  B total;
+  B::fill(total, 0);
+  for (std::size_t i = 0; i < end; i += kBlock) {
+    B block;
+    B::load(block, values + i);
+    for (std::size_t r = 0; r < B::kRegisters; ++r) block.part[r] -= top;
+    B::exponential(block);
+    B::store(block, values + i);
+    B::add(total, block);
+  }
+  *largest = top;
+  *sum = B::sum(total);
+}
+
+template <int kLanes>
+PURETOUR_INLINE void clipped_tanh_impl(float* values, std::size_t count, float clip) {
+  using B = Block<kLanes>;
+  for (std::size_t i = 0; i < padded(count); i += kBlock) {
+    B block;
+    B::load(block, values + i);
+    B::hyperbolic_tangent(block);
+    for (std::size_t r = 0; r < B::kRegisters; ++r) block.part[r] *= clip;
+    B::store(block, values + i);
+  }
+}
+
+template <int kLanes>
+PURETOUR_INLINE void weighted_sum_impl(const float* weights, const float* rows, std::size_t count, float* out) {
+  using B = Block<kLanes>;
+  // Four sums in turn, or every addition would wait for the one before.
+  constexpr std::size_t kChains = 4;
+  B sums[kChains];
+  for (std::size_t c = 0; c < kChains; ++c) B::fill(sums[c], 0);
+  std::size_t j = 0;
+  for (; j + kChains <= count; j += kChains) {
+    for (std::size_t c = 0; c < kChains; ++c) {
+      B row;
+      B::load(row, rows + (j + c) * kBlock);
+      B::add_scaled(sums[c], weights[j + c], row);
+    }
+  }
+  for (; j < count; ++j) {
+    B row;
+    B::load(row, rows + j * kBlock);
+    B::add_scaled(sums[0], weights[j], row);
+  }
+  B::add(sums[0], sums[1]);
+  B::add(sums[2], sums[3]);
+  B::add(sums[0], sums[2]);
+  B::store(sums[0], out);
+}
+
+template <int kLanes>
+PURETOUR_INLINE void relu_impl(float* values, std::size_t count) {
+  using B = Block<kLanes>;
+  B zero;
+  B::fill(zero, 0);
+  std::size_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) {
+    B block;
+    B::load(block, values + i);
+    B::maximum(block, zero);
+    B::store(block, values + i);
+  }
+  for (; i < count; ++i) values[i] = values[i] > 0 ? values[i] : 0;
+}
+
+template <int kLanes>
+PURETOUR_INLINE void layer_norm_impl(float* x, std::size_t num_rows, std::size_t dim, const float* scale,
+                                     const float* shift, float epsilon) {
+  using B = Block<kLanes>;
+  const std::size_t whole = dim / kBlock * kBlock;
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    float* row = x + r * dim;
+    B block;
+    B total;
+    B::fill(total, 0);
+    for (std::size_t i = 0; i < whole; i += kBlock) {
+      B::load(block, row + i);
+      B::add(total, block);
+    }
+    float sum = B::sum(total);
+    for (std::size_t i = whole; i < dim; ++i) sum += row[i];
+    const float mean = sum / static_cast<float>(dim);
+    B::fill(total, 0);
+    for (std::size_t i = 0; i < whole; i += kBlock) {
+      B::load(block, row + i);
+      for (std::size_t p = 0; p < B::kRegisters; ++p) {
+        const auto difference = block.part[p] - mean;
+        total.part[p] += difference * difference;
+      }
+    }
+    float squares = B::sum(total);
+    for (std::size_t i = whole; i < dim; ++i) squares += (row[i] - mean) * (row[i] - mean);
+    const float factor = 1.0F / std::sqrt(squares / static_cast<float>(dim) + epsilon);
+    for (std::size_t i = 0; i < whole; i += kBlock) {
+      B scales;
+      B shifts;
+      B::load(block, row + i);
+      B::load(scales, scale + i);
+      B::load(shifts, shift + i);
+      for (std::size_t p = 0; p < B::kRegisters; ++p) {
+        block.part[p] = (block.part[p] - mean) * factor * scales.part[p] + shifts.part[p];
+      }
+      B::store(block, row + i);
+    }
+    for (std::size_t i = whole; i < dim; ++i) row[i] = (row[i] - mean) * factor * scale[i] + shift[i];
+  }
+}
+
+}  // namespace
+
+PURETOUR_KERNEL(exponentials, (float* values, std::size_t count, float* largest, float* sum),
+                (values, count, largest, sum))
+PURETOUR_KERNEL(clipped_tanh, (float* values, std::size_t count, float clip), (values, count, clip))
+PURETOUR_KERNEL(weighted_sum, (const float* weights, const float* rows, std::size_t count, float* out),
+                (weights, rows, count, out))
+PURETOUR_KERNEL(relu, (float* values, std::size_t count), (values, count))
+PURETOUR_KERNEL(layer_norm,
+                (float* x, std::size_t num_rows, std::size_t dim, const float* scale, const float* shift,
+                 float epsilon),
+                (x, num_rows, dim, scale, shift, epsilon))
+
+void gelu(float* values, std::size_t count) {
+  constexpr float kSqrtHalf = 0.70710678F;
+  for (std::size_t i = 0; i < count; ++i) values[i] *= 0.5F * (1.0F + std::erf(values[i] * kSqrtHalf));
+}
+
+PURETOUR_VECTORISED void subtract_distances(float* scores, const float* coordinates, std::size_t stride,
+                                            const float* here, std::size_t count) {
+  const float h0 = here[0];
+  const float h1 = here[1];
+  const float h2 = here[2];
+  const float h3 = here[3];
+  const float h4 = here[4];
+  const float h5 = here[5];
+  for (std::size_t j = 0; j < count; ++j) {
+    const float d0 = coordinates[j] - h0;
+    const float d1 = coordinates[stride + j] - h1;
+    const float d2 = coordinates[2 * stride + j] - h2;
+    const float d3 = coordinates[3 * stride + j] - h3;
+    const float d4 = coordinates[4 * stride + j] - h4;
+    const float d5 = coordinates[5 * stride + j] - h5;
+    scores[j] -= std::sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5);
+  }
+}
+
+PURETOUR_VECTORISED void add(float* target, const float* added, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) target[i] += added[i];
+}
+
+PURETOUR_VECTORISED void scale_rows(float* x, std::size_t num_rows, std::size_t dim, const float* mean,
+                                    const float* factor, const float* shift) {
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    float* row = x + r * dim;
+    for (std::size_t i = 0; i < dim; ++i) row[i] = (row[i] - mean[i]) * factor[i] + shift[i];
+  }
+}
+
+}  // namespace puretour::kernels

@@ -1,0 +1,43 @@
+// Operations on vectors and on the rows of a matrix: softmax, normalisation, activation.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "puretour/kernels/simd.h"
+
+namespace puretour::kernels {
+
+/// Replaces values[0 .. count) by exp(value - largest); what lies behind, up to padded(count), becomes 0. *largest and
+/// *sum receive the largest value and the sum of the results; the softmax is result / sum. count >= 1.
+void exponentials(float* values, std::size_t count, float* largest, float* sum);
+
+/// Replaces values[0 .. count) by clip * tanh(value), and those behind up to padded(count) by whatever.
+void clipped_tanh(float* values, std::size_t count, float clip);
+
+/// out[0 .. 16) = sum over j < count of weights[j] * rows[j][0 .. 16), where rows follow each other every 16 floats.
+void weighted_sum(const float* weights, const float* rows, std::size_t count, float* out);
+
+inline constexpr std::size_t kDistanceDims = 6;
+
+/// scores[j] -= Euclidean distance of the point (coordinates[k * stride + j] for k < 6) from `here`, for j < count.
+void subtract_distances(float* scores, const float* coordinates, std::size_t stride, const float* here,
+                        std::size_t count);
+
+/// max(x, 0).
+void relu(float* values, std::size_t count);
+
+/// x Phi(x) with the normal distribution function Phi, not its approximation by tanh.
+void gelu(float* values, std::size_t count);
+
+/// target += added.
+void add(float* target, const float* added, std::size_t count);
+
+/// Every row: (x - mean) * factor + shift, value by value.
+void scale_rows(float* x, std::size_t num_rows, std::size_t dim, const float* mean, const float* factor,
+                const float* shift);
+
+/// Every row: layer normalisation with its mean and (biased) variance, then scale and shift.
+void layer_norm(float* x, std::size_t num_rows, std::size_t dim, const float* scale, const float* shift, float epsilon);
+
+}  // namespace puretour::kernels

@@ -1,0 +1,209 @@
+// The kernels against plain loops in double precision.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "puretour/base/rng.h"
+#include "puretour/kernels/attention.h"
+#include "puretour/kernels/feed_forward.h"
+#include "puretour/kernels/matrix.h"
+#include "puretour/kernels/rows.h"
+
+namespace puretour::kernels {
+namespace {
+
+std::vector<float> random_values(std::size_t count, std::uint64_t seed, float size = 1) {
+  Rng rng(seed);
+  std::vector<float> values(count);
+  for (float& v : values) v = size * (2 * rng.uniform_float() - 1);
+  return values;
+}
+
+TEST(Matrix, ProductsOfAllShapesAreRight) {
+  for (const std::size_t rows : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 13U, 50U}) {
+    for (const std::size_t depth : {1U, 2U, 16U, 37U}) {
+      for (const std::size_t columns : {1U, 15U, 16U, 17U, 48U, 70U}) {
+        const auto a = random_values(rows * depth, 1);
+        const auto weight = random_values(depth * columns, 2);
+        const auto bias = random_values(columns, 3);
+        const Linear linear = make_linear(weight, bias, columns, depth);
+        std::vector<float> out(rows * columns + 1, 77.0F);
+        linear.apply(a.data(), rows, out.data());
+        EXPECT_EQ(out.back(), 77.0F);  // nothing is written behind the result
+        const auto transposed = PackedMatrix::from_columns(weight, depth, columns);
+        for (std::size_t r = 0; r < rows; ++r) {
+          for (std::size_t c = 0; c < columns; ++c) {
+            double sum = bias[c];
+            for (std::size_t k = 0; k < depth; ++k) {
+              sum += static_cast<double>(a[r * depth + k]) * static_cast<double>(weight[c * depth + k]);
+              ASSERT_EQ(transposed.get(k, c), weight[c * depth + k]);
+            }
+            ASSERT_NEAR(out[r * columns + c], sum, 1e-5) << rows << ' ' << depth << ' ' << columns;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Matrix, ARowDoesNotDependOnItsNeighbours) {
+  const std::size_t depth = 33;
+  const std::size_t columns = 40;
+  const auto a = random_values(20 * depth, 4);
+  const Linear linear = make_linear(random_values(depth * columns, 5), {}, columns, depth);
+  std::vector<float> all(20 * columns);
+  linear.apply(a.data(), 20, all.data());
+  for (std::size_t r = 0; r < 20; ++r) {
+    std::vector<float> one(columns);
+    linear.apply(a.data() + r * depth, 1, one.data());
+    EXPECT_TRUE(std::equal(one.begin(), one.end(), all.begin() + static_cast<std::ptrdiff_t>(r * columns)));
+  }
+}
+
+TEST(Rows, ExponentialsAreAccurate) {
+  std::vector<float> values;
+  for (int i = 0; i <= 9000; ++i) values.push_back(static_cast<float>(-i) * 0.01F);
+  std::vector<float> results = values;
+  results.resize(padded(values.size()));
+  float largest = 1;
+  float sum = 0;
+  exponentials(results.data(), values.size(), &largest, &sum);
+  EXPECT_EQ(largest, 0);
+  double expected_sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double expected = std::exp(static_cast<double>(values[i]));
+    expected_sum += expected;
+    if (values[i] > -87) {
+      ASSERT_NEAR(results[i] / expected, 1, 2e-7) << values[i];
+    } else if (values[i] < -87.4F) {
+      ASSERT_EQ(results[i], 0) << values[i];
+    }
+  }
+  EXPECT_NEAR(sum / expected_sum, 1, 1e-6);
+  // Shifted arguments: only differences count, and what lies behind the end counts for nothing.
+  std::vector<float> three = {101, 100, 99};
+  three.resize(16, 1000);
+  exponentials(three.data(), 3, &largest, &sum);
+  EXPECT_EQ(largest, 101);
+  EXPECT_NEAR(three[2], std::exp(-2.0), 1e-7);
+  EXPECT_EQ(three[3], 0);
+  EXPECT_NEAR(sum, 1 + std::exp(-1.0) + std::exp(-2.0), 1e-6);
+}
+
+TEST(Rows, TanhIsAccurate) {
+  std::vector<float> values;
+  for (int i = -4000; i <= 4000; ++i) values.push_back(static_cast<float>(i) * 0.005F);
+  std::vector<float> results = values;
+  results.resize(padded(values.size()));
+  clipped_tanh(results.data(), values.size(), 1);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ASSERT_NEAR(results[i], std::tanh(static_cast<double>(values[i])), 2e-7) << values[i];
+  }
+  clipped_tanh(results.data(), 16, 50);
+  EXPECT_NEAR(results[0], 50 * std::tanh(-1.0), 1e-5);
+}
+
+TEST(Rows, WeightedSumsAndActivationsAreRight) {
+  for (const std::size_t count : {1U, 2U, 3U, 4U, 5U, 30U}) {
+    const auto weights = random_values(count, 6);
+    const auto rows = random_values(count * kBlock, 7);
+    std::vector<float> out(kBlock);
+    weighted_sum(weights.data(), rows.data(), count, out.data());
+    for (std::size_t c = 0; c < kBlock; ++c) {
+      double sum = 0;
+      for (std::size_t j = 0; j < count; ++j) sum += static_cast<double>(weights[j]) * rows[j * kBlock + c];
+      EXPECT_NEAR(out[c], sum, 1e-5);
+    }
+    auto x = random_values(count, 8, 4);
+    const auto before = x;
+    relu(x.data(), count);
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(x[i], std::max(before[i], 0.0F));
+    x = before;
+    gelu(x.data(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double v = before[i];
+      EXPECT_NEAR(x[i], 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))), 1e-6);
+    }
+  }
+}
+
+TEST(Rows, LayerNormIsRight) {
+  for (const std::size_t dim : {1U, 5U, 16U, 40U, 128U}) {
+    auto x = random_values(3 * dim, 9);
+    const auto before = x;
+    const auto scale = random_values(dim, 10);
+    const auto shift = random_values(dim, 11);
+    layer_norm(x.data(), 3, dim, scale.data(), shift.data(), 1e-5F);
+    for (std::size_t r = 0; r < 3; ++r) {
+      double mean = 0;
+      double variance = 0;
+      for (std::size_t i = 0; i < dim; ++i) mean += before[r * dim + i] / static_cast<double>(dim);
+      for (std::size_t i = 0; i < dim; ++i)
+        variance += std::pow(before[r * dim + i] - mean, 2) / static_cast<double>(dim);
+      for (std::size_t i = 0; i < dim; ++i) {
+        const double expected = (before[r * dim + i] - mean) / std::sqrt(variance + 1e-5) * scale[i] + shift[i];
+        EXPECT_NEAR(x[r * dim + i], expected, 5e-6);
+      }
+    }
+  }
+}
+
+TEST(Attention, IsThatOfTheFormula) {
+  for (const std::size_t n : {1U, 5U, 6U, 17U, 130U}) {
+    for (const AttentionShape shape :
+         {AttentionShape{1, 1, 1}, AttentionShape{2, 3, 0.7F}, AttentionShape{8, 16, 0.25F}}) {
+      const std::size_t dim = shape.dim();
+      const auto qkv = random_values(n * 3 * dim, 12, 2);
+      std::vector<float> out(n * dim);
+      self_attention(qkv.data(), n, shape, out.data());
+      for (std::size_t h = 0; h < shape.num_heads; ++h) {
+        for (std::size_t i = 0; i < n; ++i) {
+          std::vector<double> weights(n);
+          double sum = 0;
+          for (std::size_t j = 0; j < n; ++j) {
+            double score = 0;
+            for (std::size_t c = 0; c < shape.head_dim; ++c) {
+              score += static_cast<double>(qkv[i * 3 * dim + h * shape.head_dim + c]) *
+                       qkv[j * 3 * dim + dim + h * shape.head_dim + c];
+            }
+            weights[j] = std::exp(score * static_cast<double>(shape.scale));
+            sum += weights[j];
+          }
+          for (std::size_t c = 0; c < shape.head_dim; ++c) {
+            double expected = 0;
+            for (std::size_t j = 0; j < n; ++j) {
+              expected += weights[j] / sum * qkv[j * 3 * dim + 2 * dim + h * shape.head_dim + c];
+            }
+            ASSERT_NEAR(out[i * dim + h * shape.head_dim + c], expected, 1e-5) << n << ' ' << dim;
+          }
+        }
+      }
+      std::vector<float> with_threads(n * dim);
+      self_attention(qkv.data(), n, shape, with_threads.data(), 3);
+      EXPECT_EQ(with_threads, out);
+    }
+  }
+}
+
+TEST(FeedForward, IsTwoLayersWithAnActivation) {
+  const Linear first = make_linear(random_values(20 * 7, 13), random_values(20, 14), 20, 7);
+  const Linear second = make_linear(random_values(7 * 20, 15), random_values(7, 16), 7, 20);
+  const auto x = random_values(101 * 7, 17);
+  for (const Activation activation : {Activation::kRelu, Activation::kGelu}) {
+    std::vector<float> hidden(101 * 20);
+    std::vector<float> expected(101 * 7);
+    first.apply(x.data(), 101, hidden.data());
+    activation == Activation::kRelu ? relu(hidden.data(), hidden.size()) : gelu(hidden.data(), hidden.size());
+    second.apply(hidden.data(), 101, expected.data());
+    for (const int threads : {1, 3}) {
+      std::vector<float> out(101 * 7);
+      FeedForward{first, second, activation}.apply(x.data(), 101, out.data(), threads);
+      EXPECT_EQ(out, expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace puretour::kernels
