@@ -72,7 +72,7 @@ TEST_F(Solve, RefusesWhatItCanNotDo) {
   expect_refused({"solve", "missing.tsp"}, "missing.tsp");
   expect_refused({"solve", "a.txt", "-o", "two.tour"}, "a tour file holds one tour");
   expect_refused({"solve", "a.txt", "--initial", "x.tour"}, "--initial goes with one instance");
-  expect_refused({"solve", "a.txt", "--time-limit", "-3"}, "--time-limit");
+  expect_refused({"solve", "a.txt", "--time-limit", "-3"}, "--time-limit: '-3' is not a number above 0");
 }
 
 class SolveWithAModel : public CommandLine {

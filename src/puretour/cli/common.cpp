@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <deque>
 #include <filesystem>
 #include <set>
@@ -23,6 +24,18 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
         const auto [stop, error] = std::from_chars(text.data(), end, value);
         if (error == std::errc() && stop == end && low <= value && value <= high) return std::string();
         return fmt::format("{} is not a whole number from {} to {}", quote_input(text), low, high);
+      },
+      "");
+}
+
+CLI::Validator positive_number() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double value = 0;
+        const char* end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, value);
+        if (error == std::errc() && stop == end && value > 0 && std::isfinite(value)) return std::string();
+        return fmt::format("{} is not a number above 0", quote_input(text));
       },
       "");
 }

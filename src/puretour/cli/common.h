@@ -18,6 +18,9 @@ namespace puretour::cli {
 /// Accepts decimal whole numbers of that range only. CLI11 itself would take -1 as the largest unsigned number.
 CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
 
+/// Accepts finite numbers above zero only.
+CLI::Validator positive_number();
+
 /// An option for a whole number with a default.
 template <typename Number>
 CLI::Option* add_whole_number(CLI::App& verb, const std::string& flags, Number& value, const std::string& description,

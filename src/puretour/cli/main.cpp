@@ -20,7 +20,7 @@ constexpr const char* kFooter = R"(Examples:
   puretour solve cities.txt --model am.safetensors --decode sample:100
   puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg
   puretour convert cities.txt cities.npz
-  puretour law --scales 50,100 --instances 64 -o law
+  puretour law --scales 20,50 --instances 4 -o law
   puretour models import --format kool epoch-99.pt -o am.safetensors
   puretour info berlin52.tsp
 

@@ -158,7 +158,7 @@ void add_models(CLI::App& app) {
       ->check(CLI::IsMember({"kool"}));
   import_action->add_option("-o,--output", options->output, "Checkpoint to write (.safetensors)")->required();
   import_action->add_option("--tanh-clip", options->tanh_clip, "Clip of the scores, which the file does not tell")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
   import_action->callback([options] { import(*options); });
 

@@ -267,7 +267,7 @@ void add_solve(CLI::App& app) {
       ->capture_default_str();
   verb->add_option("--temperature", options->neural.temperature, "model: of sampling; lower is greedier")
       ->needs(model)
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
   verb->add_option("--augment", options->augment,
                    "model: best over copies of the instance: 8 (symmetries) or mix:K (random)")
@@ -280,7 +280,7 @@ void add_solve(CLI::App& app) {
       ->needs(model);
   verb->add_option("--time-limit", options->time_limit, "Seconds per instance, all phases included")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_number());
   verb->add_option("--seed", options->seed, "Same seed, same tour, unless the time limit cuts the search")
       ->capture_default_str();
   verb->add_option("--initial", options->initial, "Tour file to start from; the result is never longer");
