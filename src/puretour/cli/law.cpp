@@ -130,13 +130,14 @@ std::vector<std::string> table_row(const std::string& name, const LawRow& row) {
   return fields;
 }
 
-const std::vector<std::string> kHeader = {"",          "tours",  "alpha",    "beta",
-                                          "fit error", "Prop-0", "APO(all)", "APO(non-0)"};
+std::vector<std::string> table_header() {
+  return {"", "tours", "alpha", "beta", "fit error", "Prop-0", "APO(all)", "APO(non-0)"};
+}
 
 // Statistics of tours that are there already: one row for each file, one for all.
 void measure_files(const Options& options) {
   check_standard_input_is_used_once(options.files);
-  Table table(kHeader);
+  Table table(table_header());
   nlohmann::ordered_json document = nlohmann::ordered_json::object();
   std::vector<LawSample> all;
   const auto report = [&](const std::string& name, std::span<const LawSample> samples) {
@@ -198,7 +199,7 @@ void run_experiment(const Options& options) {
   double solve_seconds = 0;
   std::size_t within = 0;
   std::size_t compared = 0;
-  Table table(kHeader);
+  Table table(table_header());
   nlohmann::ordered_json json_rows = nlohmann::ordered_json::array();
   for (std::size_t t = 0; t < rows.size(); ++t) {
     const LawRow& row = rows[t];

@@ -147,8 +147,10 @@ class Drawing {
     put(R"(<text x="16" y="26" font-size="17" font-weight="600">{}</text>)", escaped(options_.title));
     draw_legend();
     for (std::size_t p = 0; p < panels_.size(); ++p) {
-      put(R"svg(<g transform="translate({:.0f} {:.0f})">)svg", static_cast<double>(p % columns_) * kPanelWidth + kLeft,
-          kTitleHeight + kLegendHeight + static_cast<double>(p / columns_) * kPanelHeight + kTop);
+      const std::size_t row = p / columns_;
+      const std::size_t column = p % columns_;
+      put(R"svg(<g transform="translate({:.0f} {:.0f})">)svg", static_cast<double>(column) * kPanelWidth + kLeft,
+          kTitleHeight + kLegendHeight + static_cast<double>(row) * kPanelHeight + kTop);
       draw_panel(panels_[p], ys_[p]);
       put("</g>");
     }

@@ -138,7 +138,7 @@ class Search {
     // How many times as long as making its tours a run takes; measured at 1,000 and 10,000 nodes.
     const double run_per_start = start_ == LocalOptimum::kThreeOpt ? 12 : 3.4;
     const double affordable = deadline_.seconds_left() / (run_per_start * std::max(seconds, 1e-9));
-    return static_cast<int>(std::clamp<double>(affordable, kFewTours, std::numeric_limits<int>::max() / 2));
+    return static_cast<int>(std::clamp<double>(affordable, kFewTours, 1e9));
   }
 
   EaxStop evolve(int run, EaxPopulation& population) {

@@ -92,6 +92,8 @@ inline constexpr NodeId kMinMoveNodes = 5;
 
 /// The most edges that one step of a move exchanges.
 inline constexpr int kMaxStepEdges = 6;
+/// Two ends of each of them.
+inline constexpr std::size_t kMaxStepNodes = 2UL * kMaxStepEdges;
 
 struct KOptParams {
   /// Edges that one step may exchange: 2 is 2-opt, 3 is 3-opt.
@@ -186,7 +188,7 @@ class KOptSearch {
     Length gain = 0;  // removed minus added costs, the closing edge not yet added
     int num_removed = 0;
     std::array<Removed, kMaxStepEdges> removed;
-    std::array<NodeId, 2 * kMaxStepEdges> nodes;
+    std::array<NodeId, kMaxStepNodes> nodes;
   };
 
   /// A way to go on: add the edge to `near`, a candidate of the last node, and remove the one from there to `far`.
@@ -419,7 +421,7 @@ class KOptSearch {
   Step step_;       // under construction
   Step best_open_;  // the best step of full size that gives a tour, though not a shorter one
   std::array<NodeId, kMaxStepEdges> begins_{};
-  std::array<int, 2 * kMaxStepEdges> mate_{};
+  std::array<int, kMaxStepNodes> mate_{};
   std::vector<std::array<NodeId, 2>> added_;  // by earlier steps of the move
   std::vector<NodeId> fixed_mate_;            // empty if no edge is fixed
   std::vector<std::int8_t> num_kept_edges_;   // fixed or added ones, at each node
