@@ -49,6 +49,16 @@ TEST_F(Solve, KeepsTheBestTourWhenItIsStopped) {
   EXPECT_EQ(read_tour(path("a.tour")).size(), 20000U);
 }
 
+TEST_F(Solve, TakesSignalsAtOneMomentForOneRequest) {
+  output({"generate", "-n", "20000", "-o", "a.tsp"});
+  // As terminals and launchers do, which signal the program and its process group.
+  const auto result = shell(
+      "puretour solve a.tsp --with lk --time-limit 1000 -o a.tour & job=$!; sleep 2; "
+      "kill -TERM $job; kill -TERM $job; sleep 0.01; kill -TERM $job; wait $job");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(read_tour(path("a.tour")).size(), 20000U);
+}
+
 TEST_F(Solve, CallsAnInstalledLkh) {
   // A stand-in that writes the identity tour where the parameter file tells it to.
   const std::string script =

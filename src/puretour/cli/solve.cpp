@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <memory>
 #include <mutex>
 
@@ -14,6 +13,7 @@
 #include "puretour/base/parallel.h"
 #include "puretour/base/progress.h"
 #include "puretour/cli/common.h"
+#include "puretour/cli/stop_signals.h"
 #include "puretour/cli/verbs.h"
 #include "puretour/infer/neural_solver.h"
 #include "puretour/purity/tour_purity.h"
@@ -50,16 +50,6 @@ struct Solved {
   std::optional<LowerBound> bound;
   std::optional<double> reference;  // length of the tour in the input, which a network is compared with
 };
-
-// Set by Ctrl-C and SIGTERM; every deadline looks at it.
-std::atomic<bool> stop_requested{false};
-
-void request_stop(int /*signal*/) {
-  stop_requested.store(true);
-  // A second signal ends the program at once.
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-}
 
 // One line on the terminal with the best length so far of the instance in hand.
 class LiveLine {
@@ -204,8 +194,7 @@ void solve(const Options& options) {
     initial = read_tour(options.initial, samples[0].instance.size());
   }
 
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
+  const std::atomic<bool>& stop_requested = catch_stop_signals();
   std::vector<Solved> solved(samples.size());
   {
     const bool many = samples.size() > 1;
