@@ -82,6 +82,17 @@ struct RecordedStages {
   }
 };
 
+/// Random weights of moderate size: scores do not all saturate at the clip, where ties would decide.
+inline Checkpoint moderate_checkpoint(const ModelConfig& config) {
+  Checkpoint checkpoint = tiny_checkpoint(config);
+  for (auto& [name, tensor] : checkpoint.weights) {
+    if (name.find("running_var") != std::string::npos) continue;
+    const float size = tensor.shape.size() > 1 ? 1 / std::sqrt(static_cast<float>(tensor.shape[1])) : 1;
+    for (float& v : tensor.values) v = size * (2 * v - 1);
+  }
+  return checkpoint;
+}
+
 inline double norm(const std::vector<float>& values) {
   double sum = 0;
   for (const float v : values) sum += static_cast<double>(v) * static_cast<double>(v);

@@ -1,0 +1,26 @@
+// The Attention Model (Kool, van Hoof, Welling, ICLR 2019) with gradients.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "puretour/nn/network.h"
+
+namespace puretour::nn {
+
+class AttentionModel final : public Network {
+ public:
+  explicit AttentionModel(const AmConfig& config) : Network(config), config_(config) {}
+
+  [[nodiscard]] bool chooses_start() const override { return true; }
+  [[nodiscard]] std::vector<Tensor> encode(const Tensor& points, Statistics statistics) override;
+  [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) override;
+
+ private:
+  [[nodiscard]] Tensor self_attention(const std::string& prefix, const Tensor& h) const;
+
+  AmConfig config_;
+};
+
+}  // namespace puretour::nn

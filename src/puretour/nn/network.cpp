@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/nn/network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "puretour/base/error.h"
+#include "puretour/nn/attention_model.h"
+#include "puretour/nn/invit.h"
+#include "puretour/nn/pointerformer.h"
+
+namespace puretour::nn {
+namespace {
+
+// A part of the tree of names; all work is done by the network.
+struct Branch : torch::nn::Module {};
+
+bool is_statistic(WeightRole role) {
+  return role == WeightRole::kRunningMean || role == WeightRole::kRunningVar;
+}
+
+std::vector<std::int64_t> sizes_of(const Shape& shape) {
+  return {shape.begin(), shape.end()};
+}
+
+// The bound of a uniform distribution: 1 / sqrt(inputs) for linear layers and their biases, with the originals'
+// exceptions.
+double initial_bound(const ModelConfig& config, const WeightSpec& spec, const std::map<std::string, Shape>& shapes) {
+  if (spec.role == WeightRole::kPlaceholder) return 1;
+  if (spec.name.ends_with("mha.in_proj_weight")) {  // Xavier, over query, key and value together
+    return std::sqrt(6.0 / static_cast<double>(spec.shape[0] + spec.shape[1]));
+  }
+  if (std::holds_alternative<AmConfig>(config) && spec.shape.size() == 3) {
+    return 1 / std::sqrt(static_cast<double>(spec.shape[2]));
+  }
+  if (spec.role == WeightRole::kMatrix) return 1 / std::sqrt(static_cast<double>(spec.shape[1]));
+  const std::string matrix = spec.name.substr(0, spec.name.rfind('.')) + ".weight";
+  return 1 / std::sqrt(static_cast<double>(shapes.at(matrix)[1]));
+}
+
+// Random numbers are drawn in the order in which the original programs construct their modules.
+std::vector<WeightSpec> in_drawing_order(const ModelConfig& config) {
+  std::vector<WeightSpec> specs = weight_specs(config);
+  // PyTorch's attention module draws its output map before its input map.
+  for (std::size_t i = 0; i + 1 < specs.size(); ++i) {
+    if (specs[i].name.ends_with("mha.in_proj_weight")) std::swap(specs[i], specs[i + 1]);
+  }
+  return specs;
+}
+
+}  // namespace
+
+Network::Network(ModelConfig config) : config_(std::move(config)) {
+  for (const WeightSpec& spec : weight_specs(config_)) {
+    torch::nn::Module* branch = this;
+    std::string rest = spec.name;
+    for (std::size_t dot = rest.find('.'); dot != std::string::npos; dot = rest.find('.')) {
+      const std::string name = rest.substr(0, dot);
+      rest = rest.substr(dot + 1);
+      const auto children = branch->named_children();
+      const auto* child = children.find(name);
+      branch = child != nullptr ? child->get() : branch->register_module(name, std::make_shared<Branch>()).get();
+    }
+    Tensor values = torch::zeros(sizes_of(spec.shape));
+    weights_[spec.name] =
+        is_statistic(spec.role) ? branch->register_buffer(rest, values) : branch->register_parameter(rest, values);
+  }
+}
+
+void Network::set_weights(const TensorMap& weights) {
+  check_weights(config_, weights, "checkpoint");
+  const torch::NoGradGuard no_grad;
+  for (auto& [name, tensor] : weights_) {
+    const std::vector<float>& values = weights.at(name).values;
+    const Tensor source = torch::tensor(at::ArrayRef<float>(values.data(), values.size()));
+    tensor.copy_(source.view(tensor.sizes()));
+  }
+}
+
+TensorMap Network::weights() const {
+  TensorMap result;
+  for (const WeightSpec& spec : weight_specs(config_)) {
+    const Tensor values = weights_.at(spec.name).detach().to(torch::kCPU, torch::kFloat32).contiguous();
+    const auto* begin = values.data_ptr<float>();
+    result[spec.name] = {spec.shape, std::vector<float>(begin, begin + values.numel())};
+  }
+  return result;
+}
+
+void Network::initialise() {
+  const torch::NoGradGuard no_grad;
+  std::map<std::string, Shape> shapes;
+  for (const WeightSpec& spec : weight_specs(config_)) shapes[spec.name] = spec.shape;
+  for (const WeightSpec& spec : in_drawing_order(config_)) {
+    Tensor& values = weights_.at(spec.name);
+    switch (spec.role) {
+      case WeightRole::kScale:
+      case WeightRole::kRunningVar:
+        values.fill_(1);
+        break;
+      case WeightRole::kShift:
+      case WeightRole::kRunningMean:
+        values.fill_(0);
+        break;
+      default: {
+        const double bound = initial_bound(config_, spec, shapes);
+        values.uniform_(-bound, bound);
+      }
+    }
+  }
+}
+
+Tensor Network::linear(const std::string& name, const Tensor& x) const {
+  const auto bias = weights_.find(name + ".bias");
+  return torch::linear(x, weight(name + ".weight"), bias == weights_.end() ? Tensor() : bias->second);
+}
+
+Tensor Network::batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum) {
+  constexpr double kEpsilon = 1e-5;
+  // Momentum 0 leaves the running statistics as they are.
+  const double used = statistics == Statistics::kUpdate ? momentum : 0.0;
+  const Tensor rows = x.reshape({-1, x.size(-1)});
+  return torch::batch_norm(rows, weight(name + ".weight"), weight(name + ".bias"), weight(name + ".running_mean"),
+                           weight(name + ".running_var"), is_training(), used, kEpsilon, false)
+      .view_as(x);
+}
+
+Tensor Network::layer_norm(const std::string& name, const Tensor& x, double epsilon) const {
+  return torch::layer_norm(x, {x.size(-1)}, weight(name + ".weight"), weight(name + ".bias"), epsilon);
+}
+
+Tensor Network::score(const Tensor& points, const Tensor& tours) {
+  const std::int64_t num_nodes = points.size(1);
+  const std::int64_t first_step = chooses_start() ? 0 : 1;
+  const std::vector<Tensor> encoded = encode(points, Statistics::kUpdate);
+  const Tensor log_probs_of_start = torch::zeros({tours.size(0), tours.size(1), first_step}, points.options());
+  if (num_nodes == first_step) return log_probs_of_start;
+
+  // A node is visited before step t if its position in the tour is below t.
+  const auto indices = tours.options();
+  const Tensor positions =
+      torch::empty_like(tours).scatter_(2, tours, torch::arange(num_nodes, indices).expand_as(tours));  // (B, G, N)
+  const Tensor step_numbers = torch::arange(first_step, num_nodes, indices);                            // (S)
+  Steps steps;
+  steps.visited = positions.unsqueeze(2) < step_numbers.view({1, 1, -1, 1});  // (B, G, S, N)
+  steps.last = tours.index_select(2, (step_numbers - 1).clamp_min(0));        // (B, G, S)
+  steps.first = tours.narrow(2, 0, 1).expand_as(steps.last);
+  steps.from_nothing = first_step == 0;
+  const Tensor chosen = tours.narrow(2, first_step, num_nodes - first_step);
+  const Tensor log_probs = step_log_probs(encoded, steps).gather(3, chosen.unsqueeze(3)).squeeze(3);  // (B, G, S)
+  return torch::cat({log_probs_of_start, log_probs}, 2);
+}
+
+TourBatch Network::roll_out(const Tensor& points, const RolloutRequest& request) {
+  const torch::NoGradGuard no_grad;
+  const std::int64_t num_instances = points.size(0);
+  const std::int64_t num_nodes = points.size(1);
+  const std::int64_t num_tours = request.num_tours;
+  const auto indices = torch::TensorOptions().dtype(torch::kInt64).device(points.device());
+  const std::vector<Tensor> encoded = encode(points, Statistics::kKeep);
+  Tensor visited = torch::zeros({num_instances, num_tours, num_nodes}, indices.dtype(torch::kBool));
+  std::vector<Tensor> order;
+  std::vector<Tensor> log_probs;
+  for (std::int64_t step = 0; step < num_nodes; ++step) {
+    const bool forced = step == 0 && (request.starts.defined() || !chooses_start());
+    Tensor choice;  // (B, G, 1)
+    if (forced) {
+      choice = request.starts.defined() ? request.starts.to(indices).reshape({num_instances, num_tours, 1})
+                                        : torch::zeros({num_instances, num_tours, 1}, indices);
+    }
+    if (step == 0 && !chooses_start()) {
+      log_probs.push_back(torch::zeros({num_instances, num_tours, 1}, points.options()));
+    } else {
+      Steps steps;
+      steps.visited = visited.unsqueeze(2);
+      steps.from_nothing = step == 0;
+      steps.first = step == 0 ? torch::zeros({num_instances, num_tours, 1}, indices) : order.front();
+      steps.last = step == 0 ? steps.first : order.back();
+      const Tensor all = step_log_probs(encoded, steps).squeeze(2);  // (B, G, N)
+      if (!forced && request.sample) {
+        const Tensor probabilities = torch::softmax(all / request.temperature, -1);
+        choice = torch::multinomial(probabilities.view({-1, num_nodes}), 1, true, request.generator)
+                     .view({num_instances, num_tours, 1});
+      } else if (!forced) {
+        choice = all.argmax(-1, true);
+      }
+      log_probs.push_back(all.gather(2, choice));
+    }
+    visited = visited.scatter(2, choice, true);
+    order.push_back(choice);
+  }
+  return {torch::cat(order, 2), torch::cat(log_probs, 2)};
+}
+
+std::shared_ptr<Network> make_network(const ModelConfig& config) {
+  if (std::holds_alternative<AmConfig>(config)) return std::make_shared<AttentionModel>(std::get<AmConfig>(config));
+  if (std::holds_alternative<PointerformerConfig>(config)) {
+    return std::make_shared<Pointerformer>(std::get<PointerformerConfig>(config));
+  }
+  return std::make_shared<Invit>(std::get<InvitConfig>(config));
+}
+
+std::shared_ptr<Network> make_network(const Checkpoint& checkpoint) {
+  auto network = make_network(checkpoint.config);
+  network->set_weights(checkpoint.weights);
+  return network;
+}
+
+Tensor gather_rows(const Tensor& values, const Tensor& nodes) {
+  return values.gather(1, nodes.unsqueeze(2).expand({-1, -1, values.size(2)}));
+}
+
+Tensor tour_lengths(const Tensor& points, const Tensor& tours) {
+  const Tensor ordered = gather_rows(points, tours.flatten(1)).view({tours.size(0), tours.size(1), tours.size(2), 2});
+  return (ordered - ordered.roll(-1, 2)).norm(2, -1).sum(-1);
+}
+
+Tensor split_heads(const Tensor& x, std::int64_t num_heads) {
+  return x.unflatten(-1, {num_heads, x.size(-1) / num_heads}).transpose(-3, -2);
+}
+
+Tensor merge_heads(const Tensor& x) {
+  return x.transpose(-3, -2).flatten(-2);
+}
+
+}  // namespace puretour::nn

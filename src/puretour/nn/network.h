@@ -1,0 +1,105 @@
+// The networks with gradients: what all architectures share.
+//
+// None of them has a recurrent state: given a tour, the distribution of every step follows from the encoded instance,
+// the first and the last node and the set of visited nodes. So one function gives the distributions of any number of
+// steps at once. A roll-out calls it for one step after the other, `score` once for all steps of given tours.
+//
+// Dimensions: B instances, N nodes, G tours per instance, S steps.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "puretour/models/checkpoint.h"
+#include "puretour/nn/torch.h"
+
+namespace puretour::nn {
+
+/// What the distributions of some steps depend on.
+struct Steps {
+  Tensor first;               // (B, G, S) int64: first node of the tour
+  Tensor last;                // (B, G, S) int64: node before the step
+  Tensor visited;             // (B, G, S, N) bool: before the step
+  bool from_nothing = false;  // before the first of these steps no node is visited: first and last mean nothing there
+};
+
+/// Whether batch normalisation in training mode moves its running statistics.
+enum class Statistics : std::uint8_t { kUpdate, kKeep };
+
+struct RolloutRequest {
+  std::int64_t num_tours = 1;  // G
+  Tensor starts;               // (B, G) int64: start nodes; undefined: the network's choice, or else node 0
+  bool sample = false;         // draw nodes; else take the most probable one (the lowest on ties)
+  double temperature = 1;      // of sampling
+  torch::optional<torch::Generator> generator = torch::nullopt;  // of sampling; none: Torch's own
+};
+
+struct TourBatch {
+  Tensor tours;      // (B, G, N) int64
+  Tensor log_probs;  // (B, G, N): of each node when it was its turn; 0 for a start that the network does not choose
+};
+
+class Network : public torch::nn::Module {
+ public:
+  [[nodiscard]] const ModelConfig& config() const { return config_; }
+
+  /// False if the start node is given from outside.
+  [[nodiscard]] virtual bool chooses_start() const = 0;
+
+  /// What is computed once per instance; the meaning of the tensors is the network's own. points: (B, N, 2).
+  [[nodiscard]] virtual std::vector<Tensor> encode(const Tensor& points, Statistics statistics) = 0;
+
+  /// Log-probabilities (B, G, S, N) of all nodes; minus infinity for those that can not be chosen.
+  [[nodiscard]] virtual Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) = 0;
+
+  /// Log-probabilities (B, G, N) of every step of the tours (B, G, N), in one pass with gradients. In training mode the
+  /// running statistics of batch normalisations move.
+  [[nodiscard]] Tensor score(const Tensor& points, const Tensor& tours);
+
+  /// Tours without gradients; statistics do not move.
+  [[nodiscard]] TourBatch roll_out(const Tensor& points, const RolloutRequest& request);
+
+  /// Parameters and statistics as in a checkpoint. set_weights throws ModelError as check_weights does.
+  void set_weights(const TensorMap& weights);
+  [[nodiscard]] TensorMap weights() const;
+
+  /// Random values as the original programs draw them, from Torch's own generator and in their order.
+  void initialise();
+
+ protected:
+  explicit Network(ModelConfig config);
+
+  /// The parameter or statistic of this name.
+  [[nodiscard]] const Tensor& weight(const std::string& name) const { return weights_.at(name); }
+
+  /// NAME.weight and, where it exists, NAME.bias.
+  [[nodiscard]] Tensor linear(const std::string& name, const Tensor& x) const;
+  /// Over all rows (all but the last dimension); batch statistics in training mode, running ones otherwise.
+  [[nodiscard]] Tensor batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum);
+  [[nodiscard]] Tensor layer_norm(const std::string& name, const Tensor& x, double epsilon) const;
+
+ private:
+  ModelConfig config_;
+  std::map<std::string, Tensor> weights_;  // the tensors of the module tree by their full names
+};
+
+/// A network with the weights of a checkpoint, or with untouched ones (zeros) for a configuration.
+std::shared_ptr<Network> make_network(const Checkpoint& checkpoint);
+std::shared_ptr<Network> make_network(const ModelConfig& config);
+
+/// Rows `nodes` (B, K) of `values` (B, N, D): (B, K, D).
+Tensor gather_rows(const Tensor& values, const Tensor& nodes);
+
+/// Lengths (B, G) of closed tours (B, G, N) of points (B, N, 2).
+Tensor tour_lengths(const Tensor& points, const Tensor& tours);
+
+/// (..., K, H * D) -> (..., H, K, D): heads are slices of the last dimension.
+Tensor split_heads(const Tensor& x, std::int64_t num_heads);
+/// The way back.
+Tensor merge_heads(const Tensor& x);
+
+}  // namespace puretour::nn

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/nn/pointerformer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace puretour::nn {
+namespace {
+
+// The tensors of an encoded instance.
+enum Part : std::size_t { kEmbedding, kKey, kGraphQuery, kFeatures };
+
+constexpr double kMomentum = 0.19;  // two updates with 0.1: 1 - 0.9^2
+constexpr double kProbabilityFloor = 1e-8;
+
+// Angles, then coordinates of the eight symmetric images: (B, N, 24).
+Tensor features_of(const Tensor& points) {
+  const Tensor x = points.select(-1, 0);
+  const Tensor y = points.select(-1, 1);
+  const std::vector<Tensor> first = {x, 1 - x, x, 1 - x, y, 1 - y, y, 1 - y};
+  const std::vector<Tensor> second = {y, y, 1 - y, 1 - y, x, x, 1 - x, 1 - x};
+  const Tensor firsts = torch::stack(first, -1);    // (B, N, 8)
+  const Tensor seconds = torch::stack(second, -1);  // (B, N, 8)
+  return torch::cat({torch::atan(seconds / firsts), torch::stack({firsts, seconds}, -1).flatten(-2)}, -1);
+}
+
+}  // namespace
+
+Tensor Pointerformer::self_attention(const std::string& prefix, const Tensor& h) const {
+  const auto num_heads = static_cast<std::int64_t>(config_.num_heads);
+  const std::vector<Tensor> qkv = torch::linear(h, weight(prefix + "in_proj_weight")).chunk(3, -1);
+  const Tensor query = split_heads(qkv[0], num_heads);  // (B, H, N, d/H)
+  const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
+  const Tensor weights =
+      torch::softmax(query.matmul(split_heads(qkv[1], num_heads).transpose(-1, -2)) * scale, -1);  // (B, H, N, N)
+  return linear(prefix + "out_proj", merge_heads(weights.matmul(split_heads(qkv[2], num_heads))));
+}
+
+std::vector<Tensor> Pointerformer::encode(const Tensor& points, Statistics statistics) {
+  const Tensor features = features_of(points);                    // (B, N, 24)
+  Tensor x1 = linear("encoder.init_projection_layer", features);  // (B, N, d)
+  Tensor x2 = x1;
+  for (std::size_t l = 0; l < config_.num_layers; ++l) {
+    const std::string block = fmt::format("encoder.sequence.reversible_blocks.{}.", l);
+    x1 = x1 + self_attention(block + "f_block.mha.",
+                             batch_norm(block + "f_block.mixing_layer_norm", x2, statistics, kMomentum));
+    const Tensor normalised = batch_norm(block + "g_block.output_layer_norm", x1, statistics, kMomentum);
+    x2 = x2 + linear(block + "g_block.output_dense", torch::gelu(linear(block + "g_block.feed_forward", normalised)));
+  }
+  return {x2, linear("decoder.Wk", x2), linear("decoder.Wq_graph", x2.mean(1)), features};
+}
+
+Tensor Pointerformer::step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) {
+  const Tensor& e = encoded[kEmbedding];
+  const Tensor last = steps.last.flatten(1);           // (B, GS)
+  const Tensor visited = steps.visited.flatten(1, 2);  // (B, GS, N)
+  const auto num_nodes = static_cast<double>(e.size(1));
+  const Tensor query = linear("decoder.Wq_last", gather_rows(e, last)) +
+                       linear("decoder.Wq_first", gather_rows(e, steps.first.flatten(1))) +
+                       encoded[kGraphQuery].unsqueeze(1) +
+                       linear("decoder.W_visited", visited.to(e.dtype()).matmul(e) / num_nodes);  // (B, GS, d)
+  // The exact form of cdist: the other one loses digits, which the clip magnifies fifty times.
+  constexpr std::int64_t kWithoutMatrixProducts = 2;
+  const Tensor distance =
+      torch::cdist(gather_rows(encoded[kFeatures], last), encoded[kFeatures], 2.0, kWithoutMatrixProducts);
+  const double scale =
+      1 / (static_cast<double>(config_.num_heads) * std::sqrt(static_cast<double>(config_.embedding_dim)));
+  const Tensor pointer = linear("decoder.wq", query).matmul(encoded[kKey].transpose(-1, -2)) * scale;  // (B, GS, N)
+  const Tensor scores = torch::tanh(pointer - distance / std::sqrt(2.0)) * config_.tanh_clip;
+  constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+  const Tensor probabilities = torch::softmax(scores.masked_fill(visited, kMinusInfinity), -1);
+  return torch::log(probabilities + kProbabilityFloor).masked_fill(visited, kMinusInfinity).view(steps.visited.sizes());
+}
+
+}  // namespace puretour::nn

@@ -1,0 +1,30 @@
+// Pointerformer (Jin et al., AAAI 2023) with gradients.
+//
+// The original recomputes its reversible encoder in the backward pass, which moves the running statistics of its batch
+// normalisations twice per step; here autograd keeps the values, and one update with momentum 0.19 has the same effect.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "puretour/nn/network.h"
+
+namespace puretour::nn {
+
+class Pointerformer final : public Network {
+ public:
+  explicit Pointerformer(const PointerformerConfig& config) : Network(config), config_(config) {}
+
+  [[nodiscard]] bool chooses_start() const override { return false; }
+  [[nodiscard]] std::vector<Tensor> encode(const Tensor& points, Statistics statistics) override;
+  /// log(p + 1e-8), as the original has it.
+  [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) override;
+
+ private:
+  [[nodiscard]] Tensor self_attention(const std::string& prefix, const Tensor& h) const;
+
+  PointerformerConfig config_;
+};
+
+}  // namespace puretour::nn
