@@ -72,8 +72,13 @@ std::optional<ExponentialFit> fit_exponential(std::span<const double> shares) {
   constexpr int kSteps = 450;
   const auto step_at = [](int i) { return kLeast + (kMost - kLeast) * i / kSteps; };
   int best = 0;
+  double least_error = error(step_at(0));
   for (int i = 1; i <= kSteps; ++i) {
-    if (error(step_at(i)) < error(step_at(best))) best = i;
+    const double error_here = error(step_at(i));
+    if (error_here < least_error) {
+      best = i;
+      least_error = error_here;
+    }
   }
   double low = step_at(std::max(0, best - 1));
   double high = step_at(std::min(kSteps, best + 1));
@@ -81,7 +86,8 @@ std::optional<ExponentialFit> fit_exponential(std::span<const double> shares) {
   while (high - low > 1e-10 * std::max(1.0, std::abs(low))) {
     const double left = high - golden * (high - low);
     const double right = low + golden * (high - low);
-    (error(left) < error(right) ? high : low) = error(left) < error(right) ? right : left;
+    const bool is_left_better = error(left) < error(right);
+    (is_left_better ? high : low) = is_left_better ? right : left;
   }
   const double beta = (low + high) / 2;
   const LinearPart part = best_alpha(shares, beta);
