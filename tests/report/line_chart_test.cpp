@@ -61,6 +61,31 @@ TEST(LineChart, DrawsASinglePoint) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
+TEST(LineChart, MarksMayStandWithoutALine) {
+  const std::vector<ChartPanel> panels = {{"", {{"marks", {1, 2}, {1, 2}, false}}}};
+  const std::string svg = line_chart_svg(panels, {});
+  EXPECT_EQ(occurrences(svg, "</title></path>"), 2U);
+  EXPECT_EQ(occurrences(svg, "stroke-width=\"2\""), 0U) << "neither in the panel nor in the legend";
+}
+
+TEST(LineChart, TitleAndLegendStayInsideThePicture) {
+  std::vector<ChartPanel> panels(1);
+  for (int i = 0; i < 8; ++i) panels[0].series.push_back({"a name of some length " + std::to_string(i), {1}, {1}});
+  ChartOptions options;
+  options.title = std::string(80, 't');
+  const std::string svg = line_chart_svg(panels, options);
+  const auto number_after = [&](const std::string& key, std::size_t from) {
+    return std::stod(svg.substr(svg.find(key, from) + key.size()));
+  };
+  const double width = number_after("width=\"", 0);
+  EXPECT_GT(width, 80 * 9);
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = "a name of some length " + std::to_string(i);
+    const std::size_t text = svg.rfind("<text", svg.find(">" + name + "<"));
+    EXPECT_LT(number_after("x=\"", text) + 6.5 * static_cast<double>(name.size()), width) << name;
+  }
+}
+
 TEST(LineChart, RefusesWhatMakesNoSense) {
   EXPECT_THROW(line_chart_svg(std::vector<ChartPanel>{}, {}), InputError);
   EXPECT_THROW(line_chart_svg(std::vector<ChartPanel>{{"", {{"a", {1, 2}, {1}}}}}, {}), InputError);

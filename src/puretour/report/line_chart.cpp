@@ -25,7 +25,13 @@ constexpr double kBottom = 46;
 constexpr double kPanelWidth = kLeft + kPlotWidth + kRight;
 constexpr double kPanelHeight = kTop + kPlotHeight + kBottom;
 constexpr double kTitleHeight = 40;
-constexpr double kLegendHeight = 34;
+constexpr double kLegendHeight = 34;  // of the first line of the legend
+constexpr double kLegendLine = 20;    // of each further one
+constexpr double kLegendText = 34;    // from the begin of an entry to its name
+constexpr double kSide = 16;          // left and right of title and legend
+// Room for a character of the title and of the legend; fonts differ, so rather too much.
+constexpr double kTitleCharacter = 9.5;
+constexpr double kLegendCharacter = 7;
 
 // Okabe and Ito's colours, which are told apart with any colour vision; black and yellow replaced for dark and light
 // paper.
@@ -129,7 +135,10 @@ class Drawing {
         options_(options),
         names_(names_of(panels)),
         columns_(std::clamp<std::size_t>(options.columns, 1, std::max<std::size_t>(1, panels.size()))),
+        width_(std::max(static_cast<double>(columns_) * kPanelWidth,
+                        2 * kSide + kTitleCharacter * static_cast<double>(options.title.size()))),
         x_(make_scale(panels, &ChartSeries::x, options.x)) {
+    place_legend();
     for (std::size_t p = 0; p < panels.size(); ++p) {
       ys_.push_back(make_scale(options.share_y ? panels : panels.subspan(p, 1), &ChartSeries::y, options.y));
     }
@@ -137,20 +146,20 @@ class Drawing {
 
   std::string svg() {
     const std::size_t rows = (panels_.size() + columns_ - 1) / columns_;
-    const double width = static_cast<double>(columns_) * kPanelWidth;
-    const double height = kTitleHeight + kLegendHeight + static_cast<double>(rows) * kPanelHeight;
+    const double panels_top = kTitleHeight + kLegendHeight + legend_.back().second;
+    const double height = panels_top + static_cast<double>(rows) * kPanelHeight;
     put(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" )"
         R"(font-family="system-ui, Helvetica, Arial, sans-serif" font-size="12" fill="#222222">)",
-        width, height);
+        width_, height);
     put(R"(<title>{}</title>)", escaped(options_.title));
     put(R"(<rect width="100%" height="100%" fill="#ffffff"/>)");
-    put(R"(<text x="16" y="26" font-size="17" font-weight="600">{}</text>)", escaped(options_.title));
+    put(R"(<text x="{:.0f}" y="26" font-size="17" font-weight="600">{}</text>)", kSide, escaped(options_.title));
     draw_legend();
     for (std::size_t p = 0; p < panels_.size(); ++p) {
       const std::size_t row = p / columns_;
       const std::size_t column = p % columns_;
       put(R"svg(<g transform="translate({:.0f} {:.0f})">)svg", static_cast<double>(column) * kPanelWidth + kLeft,
-          kTitleHeight + kLegendHeight + static_cast<double>(row) * kPanelHeight + kTop);
+          panels_top + static_cast<double>(row) * kPanelHeight + kTop);
       draw_panel(panels_[p], ys_[p]);
       put("</g>");
     }
@@ -213,15 +222,38 @@ class Drawing {
     put(R"(<path d="M{:.1f},{:.1f}{}" fill="{}"{})", x, y, kShapes[style % kNumMarkers], kColours[style], end);
   }
 
+  // Where each entry of the legend begins, below its first line; a line that is full is followed by another.
+  void place_legend() {
+    double x = kSide;
+    double y = 0;
+    for (const std::string& name : names_) {
+      const double width = kLegendText + kLegendCharacter * static_cast<double>(name.size());
+      if (x > kSide && x + width > width_ - kSide) {
+        x = kSide;
+        y += kLegendLine;
+      }
+      legend_.emplace_back(x, y);
+      x += width + 22;
+    }
+  }
+
+  [[nodiscard]] bool has_line(const std::string& name) const {
+    return std::any_of(panels_.begin(), panels_.end(), [&](const ChartPanel& panel) {
+      return std::any_of(panel.series.begin(), panel.series.end(),
+                         [&](const ChartSeries& series) { return series.name == name && series.has_line; });
+    });
+  }
+
   void draw_legend() {
-    double x = 16;
-    const double y = kTitleHeight + 10;
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      put(R"(<line x1="{:.0f}" y1="{:.0f}" x2="{:.0f}" y2="{:.0f}" stroke="{}" stroke-width="2" stroke-dasharray="{}"/>)",
-          x, y, x + 28, y, kColours[i], kDashes[i]);
+      const double x = legend_[i].first;
+      const double y = kTitleHeight + 10 + legend_[i].second;
+      if (has_line(names_[i])) {
+        put(R"(<line x1="{:.0f}" y1="{:.0f}" x2="{:.0f}" y2="{:.0f}" stroke="{}" stroke-width="2" stroke-dasharray="{}"/>)",
+            x, y, x + 28, y, kColours[i], kDashes[i]);
+      }
       draw_marker(i, x + 14, y, "");
-      put(R"(<text x="{:.0f}" y="{:.0f}">{}</text>)", x + 34, y + 4, escaped(names_[i]));
-      x += 34 + 7.0 * static_cast<double>(names_[i].size()) + 22;
+      put(R"(<text x="{:.0f}" y="{:.0f}">{}</text>)", x + kLegendText, y + 4, escaped(names_[i]));
     }
   }
 
@@ -259,8 +291,10 @@ class Drawing {
       tooltips.push_back(fmt::format("{}: {:g}, {:.4g}", series.name, series.x[i], series.y[i]));
     }
     if (places.empty()) return;
-    put(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2" stroke-linejoin="round" stroke-dasharray="{}"/>)",
-        path, kColours[style], kDashes[style]);
+    if (series.has_line) {
+      put(R"(<path d="{}" fill="none" stroke="{}" stroke-width="2" stroke-linejoin="round" stroke-dasharray="{}"/>)",
+          path, kColours[style], kDashes[style]);
+    }
     for (std::size_t i = 0; i < places.size(); ++i) {
       draw_marker(style, places[i].first, places[i].second, tooltips[i]);
     }
@@ -270,6 +304,8 @@ class Drawing {
   const ChartOptions& options_;
   std::vector<std::string> names_;
   std::size_t columns_;
+  double width_;
+  std::vector<std::pair<double, double>> legend_;  // x and y of each name
   Scale x_;
   std::vector<Scale> ys_;  // by panel
   std::string out_;

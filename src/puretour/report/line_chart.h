@@ -13,6 +13,7 @@ struct ChartSeries {
   std::string name;  // equal names have equal colours in all panels
   std::vector<double> x;
   std::vector<double> y;  // as many as x
+  bool has_line = true;   // else marks only
 };
 
 struct ChartPanel {
