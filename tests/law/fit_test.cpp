@@ -114,5 +114,23 @@ TEST(OrderShares, AddUpToOne) {
   EXPECT_EQ(order_shares(histogram), (std::vector<double>{0.8, 0, 0, 0.2}));
 }
 
+TEST(ExponentialFit, RegressionOneEdgeOfHighOrderDoesNotSpoilTheFit) {
+  // e^(2 * 5 * 100) is infinite; the search through negative exponents met it first and never got away.
+  std::vector<double> shares;
+  for (int k = 0; k <= 100; ++k) shares.push_back(0.9 * std::exp(-2.5 * k));
+  shares.back() = 1e-6;
+  const auto fit = fit_exponential(shares);
+  ASSERT_TRUE(fit);
+  EXPECT_NEAR(fit->alpha, 0.9, 1e-9);
+  EXPECT_NEAR(fit->beta, 2.5, 1e-6);
+  // Shares that grow, too, in the range of the search.
+  std::vector<double> growing;
+  for (int k = 0; k <= 100; ++k) growing.push_back(1e-9 * std::exp(0.2 * k));
+  const auto grown = fit_exponential(growing);
+  ASSERT_TRUE(grown);
+  EXPECT_NEAR(grown->alpha, 1e-9, 1e-15);
+  EXPECT_NEAR(grown->beta, -0.2, 1e-6);
+}
+
 }  // namespace
 }  // namespace puretour

@@ -17,19 +17,27 @@ struct LinearPart {
   double squared_error = 0;
 };
 
-LinearPart best_alpha(std::span<const double> shares, double beta) {
-  const double ratio = std::exp(-beta);
+// `shares` from the end at which the exponential is 1 to the one at which it is least: so nothing overflows.
+template <typename Iterator>
+LinearPart best_factor(Iterator begin, Iterator end, double ratio) {
   double decay = 1;
   double yy = 0;
   double ye = 0;
   double ee = 0;
-  for (const double y : shares) {
-    yy += y * y;
-    ye += y * decay;
+  for (Iterator y = begin; y != end; ++y) {
+    yy += *y * *y;
+    ye += *y * decay;
     ee += decay * decay;
     decay *= ratio;
   }
   return {ye / ee, yy - ye * ye / ee};
+}
+
+LinearPart best_alpha(std::span<const double> shares, double beta) {
+  if (beta >= 0) return best_factor(shares.begin(), shares.end(), std::exp(-beta));
+  LinearPart part = best_factor(shares.rbegin(), shares.rend(), std::exp(beta));
+  part.alpha *= std::exp(beta * static_cast<double>(shares.size() - 1));
+  return part;
 }
 
 double total_squares(std::span<const double> values) {
