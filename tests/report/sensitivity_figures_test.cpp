@@ -25,7 +25,7 @@ TEST(SensitivityFigures, SeparateStoppedSearchesFromConstructions) {
   std::vector<SensitivityRow> rows;
   for (const std::size_t scale : {100U, 200U}) {
     rows.push_back(row("optimal", {}, 0, 0.93, scale));
-    rows.push_back(row("stopped at 5 %", 0.05, 0.049, 0.88, scale));
+    rows.push_back(row("stopped near 5 %", 0.05, 0.049, 0.88, scale));
     rows.push_back(row("greedy edge", {}, 0.16, 0.8, scale));
     rows.push_back(row("random", {}, 9, 0.01, scale));
   }
@@ -44,7 +44,7 @@ TEST(SensitivityFigures, SeparateStoppedSearchesFromConstructions) {
 }
 
 TEST(SensitivityFigures, LeaveOutWhatCanNotBeFitted) {
-  std::vector<SensitivityRow> rows = {row("optimal", {}, 0, 0.93, 50), row("stopped at 1 %", 0.01, 0.01, 0.9, 50)};
+  std::vector<SensitivityRow> rows = {row("optimal", {}, 0, 0.93, 50), row("stopped near 1 %", 0.01, 0.01, 0.9, 50)};
   rows[1].law.fit.reset();
   EXPECT_EQ(sensitivity_svg(rows).find("uniform: 1, 2"), std::string::npos);
 }

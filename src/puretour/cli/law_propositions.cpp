@@ -175,6 +175,7 @@ void check_propositions_of_the_paper(const LawOptions& options) {
   run.seed = options.seed;
   run.threads = options.threads;
   run.instances = number_of_instances(options).value_or(run.instances);
+  run.small_instances = 2 * run.instances;
   const PropositionReport report = check_all_propositions(run);
   std::vector<Counterexample> counterexamples;
   for (const auto& found : {report.smallest, report.smallest_of_two_up}) {

@@ -18,13 +18,13 @@ namespace puretour {
 /// Tours of one kind of the same instances.
 struct TourGroup {
   std::string name;
-  std::optional<double> target;  // excess at which the search was stopped; nothing for optimal and named tours
+  std::optional<double> target;  // excess near which the search was stopped; nothing for optimal and named tours
 };
 
 /// The tours of every instance: "optimal" (EAX until two runs agree); one group for each target: a Lin-Kernighan search
-/// from a noisy greedy tour, stopped after the first step that brings its excess down to the target; then the named
-/// ones: Lin-Kernighan and 3-opt local optima, 2-opt from a greedy and from a random tour, greedy edge, nearest
-/// neighbour, space-filling curve, random order.
+/// from a noisy greedy tour, stopped where its excess is nearest to the target; then the named ones: Lin-Kernighan and
+/// 3-opt local optima, 2-opt from a greedy and from a random tour, greedy edge, nearest neighbour, space-filling curve,
+/// random order.
 std::vector<TourGroup> tour_groups(std::span<const double> targets);
 
 /// The group of the optimal tours is the first one.

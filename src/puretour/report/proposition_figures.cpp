@@ -31,7 +31,7 @@ constexpr double kMapPadding = 26;  // room for labels
 // Okabe and Ito's blue and vermilion, told apart with any colour vision; members and others also differ in form.
 constexpr const char* kMemberColour = "#0072b2";
 constexpr const char* kImpureColour = "#d55e00";
-constexpr const char* kOtherColour = "#888888";
+constexpr const char* kOtherColour = "#777777";
 
 std::size_t at(NodeId node) {
   return static_cast<std::size_t>(node);
@@ -185,10 +185,20 @@ class Drawing {
       put(R"(<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="{}" stroke-width="2.5"/>)", a.x, a.y, b.x,
           b.y, colour);
     }
-    for (const Partner& pair : pairs) draw_order_label(on_map(points[at(pair.a)]), on_map(points[at(pair.b)]), pair);
+    std::vector<Point> occupied;
+    for (const Point p : points) occupied.push_back(on_map(p));
+    for (const Partner& pair : pairs) {
+      draw_order_label(on_map(points[at(pair.a)]), on_map(points[at(pair.b)]), pair, occupied);
+    }
+    for (const Partner& pair : pairs) {
+      // A label keeps away from lines, too: from some points of them.
+      const Point a = on_map(points[at(pair.a)]);
+      const Point b = on_map(points[at(pair.b)]);
+      for (const double t : {0.2, 0.4, 0.6, 0.8}) occupied.push_back({a.x + t * (b.x - a.x), a.y + t * (b.y - a.y)});
+    }
     for (std::size_t i = 0; i < points.size(); ++i) {
       const bool is_member = std::find(members.begin(), members.end(), static_cast<NodeId>(i)) != members.end();
-      draw_vertex(on_map(points[i]), names_[i], is_member);
+      draw_vertex(on_map(points[i]), names_[i], is_member, occupied);
     }
     if (members.size() < 2) {
       text(kMapSide / 2, kMapSide - 9, "one vertex: 0 by convention",
@@ -196,28 +206,50 @@ class Drawing {
     }
   }
 
-  // Beside the middle of the line, on a white ground.
-  void draw_order_label(Point a, Point b, const Partner& pair) {
-    const double length = std::max(1e-9, std::sqrt(squared_distance(a, b)));
-    const double x = (a.x + b.x) / 2 - (b.y - a.y) / length * 17;
-    const double y = (a.y + b.y) / 2 + (b.x - a.x) / length * 13;
-    put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle" font-size="12" fill="{}" stroke="#ffffff" )"
-        R"(stroke-width="3" paint-order="stroke">K={}</text>)",
-        x, y + 4, pair.order == 0 ? kMemberColour : kImpureColour, pair.order);
+  // Of some places for a label the one farthest from everything that is there already; it is taken then.
+  static Point freest(std::span<const Point> places, std::vector<Point>& occupied) {
+    const auto room = [&](Point place) {
+      double nearest = kMapSide * kMapSide;
+      for (const Point other : occupied) nearest = std::min(nearest, squared_distance(place, other));
+      return nearest;
+    };
+    const Point best =
+        *std::max_element(places.begin(), places.end(), [&](Point a, Point b) { return room(a) < room(b); });
+    occupied.push_back(best);
+    return best;
   }
 
-  void draw_vertex(Point p, const std::string& name, bool is_member) {
+  void label(Point middle, const char* colour, const std::string& content) {
+    put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle" font-size="12" fill="{}" stroke="#ffffff" )"
+        R"(stroke-width="3" paint-order="stroke">{}</text>)",
+        middle.x, middle.y + 4, colour, content);
+  }
+
+  // On one side of the line.
+  void draw_order_label(Point a, Point b, const Partner& pair, std::vector<Point>& occupied) {
+    const double length = std::max(1e-9, std::sqrt(squared_distance(a, b)));
+    const double dx = -(b.y - a.y) / length * 18;
+    const double dy = (b.x - a.x) / length * 13;
+    std::vector<Point> places;
+    for (const double t : {0.5, 0.35, 0.65}) {
+      for (const double side : {1.0, -1.0}) {
+        places.push_back({a.x + t * (b.x - a.x) + side * dx, a.y + t * (b.y - a.y) + side * dy});
+      }
+    }
+    const Point middle = freest(places, occupied);
+    for (const double end : {-12.0, 12.0}) occupied.push_back({middle.x + end, middle.y});  // it is wider than a point
+    label(middle, pair.order == 0 ? kMemberColour : kImpureColour, fmt::format("K={}", pair.order));
+  }
+
+  void draw_vertex(Point p, const std::string& name, bool is_member, std::vector<Point>& occupied) {
     put(R"(<circle cx="{:.1f}" cy="{:.1f}" r="5" fill="{}" stroke="{}" stroke-width="1.8"/>)", p.x, p.y,
         is_member ? kMemberColour : "#ffffff", is_member ? kMemberColour : kOtherColour);
-    // Away from the middle of the map, where the lines are.
-    double dx = p.x - kMapSide / 2;
-    double dy = p.y - kMapSide / 2;
-    const double length = std::sqrt(dx * dx + dy * dy);
-    dx = length > 1 ? dx / length : 0;
-    dy = length > 1 ? dy / length : -1;
-    put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle" fill="{}" stroke="#ffffff" stroke-width="3" )"
-        R"(paint-order="stroke">{}</text>)",
-        p.x + 15 * dx, p.y + 15 * dy + 4, is_member ? "#222222" : "#777777", name);
+    std::vector<Point> places;
+    for (const Point direction : {Point{1, 0}, Point{0, -1}, Point{-1, 0}, Point{0, 1}, Point{0.7, -0.7},
+                                  Point{-0.7, -0.7}, Point{-0.7, 0.7}, Point{0.7, 0.7}}) {
+      places.push_back({p.x + 15 * direction.x, p.y + 15 * direction.y});
+    }
+    label(freest(places, occupied), is_member ? "#222222" : "#777777", name);
   }
 
   std::string out_;
@@ -234,7 +266,7 @@ std::string counterexamples_svg(std::span<const Counterexample> counterexamples)
 }
 
 std::string supermodularity_svg(std::span<const SetSizeResult> results) {
-  ChartPanel panel{"", {}};
+  ChartPanel panel{"uniform vertices; the peaks are |U| = 1", {}};
   for (const SetSizeResult& result : results) {
     const std::string name = fmt::format("{} vertices", result.vertices);
     if (panel.series.empty() || panel.series.back().name != name) panel.series.push_back({name, {}, {}});
