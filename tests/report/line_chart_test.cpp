@@ -68,6 +68,21 @@ TEST(LineChart, MarksMayStandWithoutALine) {
   EXPECT_EQ(occurrences(svg, "stroke-width=\"2\""), 0U) << "neither in the panel nor in the legend";
 }
 
+TEST(LineChart, ShadesIntervals) {
+  ChartOptions options;
+  options.x.least = 0;
+  options.x.most = 10;
+  options.y.least = 0;
+  options.y.most = 10;
+  std::vector<ChartPanel> panels = {{"", {{"a", {0, 10}, {5, 5}, true, {0, 5}, {10, 5}}}}};
+  // The plot is 330 wide and 210 high: a triangle from the left side to the middle of the right one.
+  EXPECT_NE(line_chart_svg(panels, options).find("M0.0,0.0L330.0,105.0L330.0,105.0L0.0,210.0Z"), std::string::npos);
+  // Axes without given ends have room for the intervals.
+  EXPECT_NE(line_chart_svg(panels, {}).find(">10</text>"), std::string::npos);
+  panels[0].series[0].low.pop_back();
+  EXPECT_THROW(line_chart_svg(panels, {}), InputError);
+}
+
 TEST(LineChart, TitleAndLegendStayInsideThePicture) {
   std::vector<ChartPanel> panels(1);
   for (int i = 0; i < 8; ++i) panels[0].series.push_back({"a name of some length " + std::to_string(i), {1}, {1}});

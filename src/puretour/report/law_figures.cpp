@@ -90,7 +90,7 @@ std::string law_fits_svg(std::span<const LawRow> rows) {
   for (const Distribution distribution : distributions_of(rows)) {
     for (const bool is_alpha : {true, false}) {
       ChartPanel panel{fmt::format("{}: {}", is_alpha ? "alpha" : "beta", distribution_name(distribution)),
-                       {{"ours", {}, {}}, {"paper", {}, {}}, {"97.5 %", {}, {}}, {"2.5 %", {}, {}}}};
+                       {{"ours, with 95 % interval", {}, {}}, {"paper", {}, {}}}};
       for (const LawRow& row : rows) {
         if (row.type.distribution != distribution || !row.fit) continue;
         const auto scale = static_cast<double>(row.type.scale);
@@ -98,17 +98,19 @@ std::string law_fits_svg(std::span<const LawRow> rows) {
         if (const PaperFit* paper = find_paper_fit(row.type.scale, distribution)) {
           add_point(panel.series[1], scale, is_alpha ? paper->alpha : paper->beta);
         }
-        if (row.spread) {
-          add_point(panel.series[2], scale, is_alpha ? row.spread->alpha.high : row.spread->beta.high);
-          add_point(panel.series[3], scale, is_alpha ? row.spread->alpha.low : row.spread->beta.low);
-        }
+        // Without an interval (too few instances) the band has no width there.
+        const double value = panel.series[0].y.back();
+        const FitSpread at_value{0, value, value};
+        const FitSpread spread = !row.spread ? at_value : is_alpha ? row.spread->alpha : row.spread->beta;
+        panel.series[0].low.push_back(spread.low);
+        panel.series[0].high.push_back(spread.high);
       }
       (is_alpha ? alphas : betas).push_back(std::move(panel));
     }
   }
   alphas.insert(alphas.end(), betas.begin(), betas.end());
   ChartOptions options;
-  options.title = "Fits of the law with 95 % bootstrap intervals, and the paper's";
+  options.title = "Fits of the law with bootstrap intervals, and the paper's";
   options.x.label = "nodes";
   options.share_y = false;
   options.columns = std::max<std::size_t>(1, betas.size());

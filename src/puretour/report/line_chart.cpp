@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -137,10 +138,11 @@ class Drawing {
         columns_(std::clamp<std::size_t>(options.columns, 1, std::max<std::size_t>(1, panels.size()))),
         width_(std::max(static_cast<double>(columns_) * kPanelWidth,
                         2 * kSide + kTitleCharacter * static_cast<double>(options.title.size()))),
-        x_(make_scale(panels, &ChartSeries::x, options.x)) {
+        x_(make_scale(panels, {&ChartSeries::x}, options.x)) {
     place_legend();
     for (std::size_t p = 0; p < panels.size(); ++p) {
-      ys_.push_back(make_scale(options.share_y ? panels : panels.subspan(p, 1), &ChartSeries::y, options.y));
+      ys_.push_back(make_scale(options.share_y ? panels : panels.subspan(p, 1),
+                               {&ChartSeries::y, &ChartSeries::low, &ChartSeries::high}, options.y));
     }
   }
 
@@ -182,6 +184,10 @@ class Drawing {
           throw InputError(
               fmt::format("chart: series '{}' has {} x and {} y", series.name, series.x.size(), series.y.size()));
         }
+        if (series.low.size() != series.high.size() || (!series.low.empty() && series.low.size() != series.y.size())) {
+          throw InputError(fmt::format("chart: series '{}' has {} y, {} lower and {} upper ends of intervals",
+                                       series.name, series.y.size(), series.low.size(), series.high.size()));
+        }
         if (std::find(names.begin(), names.end(), series.name) == names.end()) names.push_back(series.name);
       }
     }
@@ -192,16 +198,19 @@ class Drawing {
     return names;
   }
 
-  [[nodiscard]] Scale make_scale(std::span<const ChartPanel> panels, std::vector<double> ChartSeries::*values,
+  [[nodiscard]] Scale make_scale(std::span<const ChartPanel> panels,
+                                 std::initializer_list<std::vector<double> ChartSeries::*> members,
                                  const ChartAxis& axis) const {
     double least = std::numeric_limits<double>::infinity();
     double most = -least;
     for (const ChartPanel& panel : panels) {
       for (const ChartSeries& series : panel.series) {
-        for (const double value : series.*values) {
-          if (!std::isfinite(value) || (axis.logarithmic && value <= 0)) continue;
-          least = std::min(least, value);
-          most = std::max(most, value);
+        for (const auto member : members) {
+          for (const double value : series.*member) {
+            if (!std::isfinite(value) || (axis.logarithmic && value <= 0)) continue;
+            least = std::min(least, value);
+            most = std::max(most, value);
+          }
         }
       }
     }
@@ -274,7 +283,29 @@ class Drawing {
         escaped(options_.x.label));
     put(R"svg(<text transform="translate(-48 {:.0f}) rotate(-90)" text-anchor="middle">{}</text>)svg", kPlotHeight / 2,
         escaped(options_.y.label));
+    for (const ChartSeries& series : panel.series) draw_band(series, y_scale);
     for (const ChartSeries& series : panel.series) draw_series(series, y_scale);
+  }
+
+  // Along the upper ends to the right, and back along the lower ones.
+  void draw_band(const ChartSeries& series, const Scale& y_scale) {
+    std::string path;
+    const auto add = [&](double x, double y) {
+      fmt::format_to(std::back_inserter(path), "{}{:.1f},{:.1f}", path.empty() ? "M" : "L", x_.place(x) * kPlotWidth,
+                     (1 - y_scale.place(y)) * kPlotHeight);
+    };
+    const auto is_shown = [&](std::size_t i) {
+      return x_.shows(series.x[i]) && y_scale.shows(series.low[i]) && y_scale.shows(series.high[i]);
+    };
+    for (std::size_t i = 0; i < series.high.size(); ++i) {
+      if (is_shown(i)) add(series.x[i], series.high[i]);
+    }
+    for (std::size_t i = series.low.size(); i-- > 0;) {
+      if (is_shown(i)) add(series.x[i], series.low[i]);
+    }
+    if (!path.empty()) {
+      put(R"(<path d="{}Z" fill="{}" fill-opacity="0.18"/>)", path, kColours[style_of(series.name)]);
+    }
   }
 
   void draw_series(const ChartSeries& series, const Scale& y_scale) {

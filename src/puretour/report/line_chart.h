@@ -14,6 +14,9 @@ struct ChartSeries {
   std::vector<double> x;
   std::vector<double> y;  // as many as x
   bool has_line = true;   // else marks only
+  // The ends of an interval around each y, shaded; empty: none.
+  std::vector<double> low = {};
+  std::vector<double> high = {};
 };
 
 struct ChartPanel {
@@ -38,8 +41,8 @@ struct ChartOptions {
 
 /// An SVG document. Panels share their axes, so that they can be compared at a glance; series differ in colour,
 /// marker and dashes (readable in grey and without colour vision); markers carry tooltips. Values that are not finite
-/// are left out. Throws InputError if a series has not as many x as y, if there are more than eight names, or if
-/// nothing is left to draw.
+/// are left out. Throws InputError if a series has not as many x as y or ends of intervals, if there are more than
+/// eight names, or if nothing is left to draw.
 std::string line_chart_svg(std::span<const ChartPanel> panels, const ChartOptions& options);
 
 }  // namespace puretour

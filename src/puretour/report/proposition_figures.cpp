@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -206,11 +207,14 @@ class Drawing {
     }
   }
 
-  // Of some places for a label the one farthest from everything that is there already; it is taken then.
-  static Point freest(std::span<const Point> places, std::vector<Point>& occupied) {
+  // Of some places for a label the one farthest from everything that is there already but `own`, to which it belongs;
+  // it is taken then.
+  static Point freest(std::span<const Point> places, std::vector<Point>& occupied, std::optional<Point> own = {}) {
     const auto room = [&](Point place) {
       double nearest = kMapSide * kMapSide;
-      for (const Point other : occupied) nearest = std::min(nearest, squared_distance(place, other));
+      for (const Point other : occupied) {
+        if (other != own) nearest = std::min(nearest, squared_distance(place, other));
+      }
       return nearest;
     };
     const Point best =
@@ -249,7 +253,7 @@ class Drawing {
                                   Point{-0.7, -0.7}, Point{-0.7, 0.7}, Point{0.7, 0.7}}) {
       places.push_back({p.x + 15 * direction.x, p.y + 15 * direction.y});
     }
-    label(freest(places, occupied), is_member ? "#222222" : "#777777", name);
+    label(freest(places, occupied, p), is_member ? "#222222" : "#777777", name);
   }
 
   std::string out_;

@@ -13,7 +13,7 @@
 namespace puretour {
 namespace {
 
-constexpr std::array<const char*, 3> kMetrics = {"alpha", "beta", "Prop-0"};
+constexpr std::array<const char*, 4> kMetrics = {"alpha", "beta", "Prop-0", "APO(all)"};
 
 void add_row(std::span<ChartPanel> panels, const std::string& series_name, bool has_line, const SensitivityRow& row) {
   const auto add = [&](ChartPanel& panel, double value) {
@@ -31,9 +31,10 @@ void add_row(std::span<ChartPanel> panels, const std::string& series_name, bool 
     add(panels[1], row.law.fit->beta);
   }
   add(panels[2], row.law.pooled.proportion_zero());
+  add(panels[3], row.law.pooled.mean_order());
 }
 
-// Three panels for each scale.
+// A panel for each metric and scale.
 template <typename NameOf, typename IsShown>
 std::string chart(std::span<const SensitivityRow> rows, const std::string& title, bool has_lines, NameOf name_of,
                   IsShown is_shown) {
@@ -52,7 +53,7 @@ std::string chart(std::span<const SensitivityRow> rows, const std::string& title
   options.x.label = "mean excess over the optimal length (%)";
   options.x.least = 0;
   options.share_y = false;
-  options.columns = kMetrics.size();
+  options.columns = kMetrics.size() / 2;
   return line_chart_svg(panels, options);
 }
 

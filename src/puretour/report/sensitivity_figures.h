@@ -9,8 +9,8 @@
 
 namespace puretour {
 
-/// alpha, beta and Prop-0 over the mean excess of searches that were stopped early; a line for each distribution, a row
-/// of panels for each scale. Throws InputError if there are no rows.
+/// alpha, beta, Prop-0 and APO(all) over the mean excess of searches that were stopped early; a line for each
+/// distribution, panels for each scale. Throws InputError if there are no rows.
 std::string sensitivity_svg(std::span<const SensitivityRow> rows);
 
 /// The same for the named constructions, without the random tours, which lie far outside: a mark for each distribution.
