@@ -278,6 +278,7 @@ void write_results(const std::string& folder, const std::vector<NewFile>& files)
   std::filesystem::create_directories(folder, error);
   if (error) throw InputError(fmt::format("{}: can not make this folder: {}", folder, error.message()));
   std::vector<NewFile> in_folder;
+  in_folder.reserve(files.size());
   for (const NewFile& file : files) in_folder.push_back({folder + "/" + file.path, file.content});
   write_together(in_folder);
   for (const NewFile& file : in_folder) {

@@ -71,8 +71,8 @@ std::vector<Point> circle_places() {
 
 std::vector<Point> line_points(std::size_t n, Rng& rng) {
   constexpr std::uint64_t kMostStep = 7;
-  double step_x = static_cast<double>(rng.below(kMostStep + 1));
-  const double step_y = static_cast<double>(rng.below(kMostStep + 1));
+  auto step_x = static_cast<double>(rng.below(kMostStep + 1));
+  const auto step_y = static_cast<double>(rng.below(kMostStep + 1));
   if (step_x == 0 && step_y == 0) step_x = 1;
   std::vector<Point> points;
   for (std::size_t i = 0; i < n; ++i) {
@@ -255,8 +255,10 @@ std::optional<Counterexample> worst_on_lattice(std::size_t num_points, std::size
   std::optional<Counterexample> worst;
   do {
     std::vector<Point> points;
+    points.reserve(num_points);
     for (const std::size_t place : chosen) {
-      points.push_back({static_cast<double>(place % side), static_cast<double>(place / side)});
+      const std::size_t row = place / side;
+      points.push_back({static_cast<double>(place % side), static_cast<double>(row)});
     }
     if (is_in_general_position(points)) keep_worst(points, min_set_size, worst);
   } while (next_subset(chosen, side * side));

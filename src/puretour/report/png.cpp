@@ -28,6 +28,7 @@ bool svg_to_png(const std::string& svg_path, const std::string& png_path, const 
   const std::string temporary = fmt::format("{}.tmp.{}", as_operand(png_path), getpid());
   std::vector<std::string> words = {program, "--zoom=2", "--output=" + temporary, as_operand(svg_path)};
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,7 @@ struct Partner {
   NodeId a;
   NodeId b;
   unsigned order;
-  auto operator<=>(const Partner&) const = default;
+  bool operator<(const Partner& other) const { return std::tie(a, b) < std::tie(other.a, other.b); }
 };
 
 class Drawing {
