@@ -111,7 +111,10 @@ TEST_F(Law, RefusesWhatItCanNotDo) {
   expect_refused({"law", "--propositions", "--sensitivity"}, "not both");
   expect_refused({"law", "--propositions", "bare.txt"}, "leave out bare.txt");
   expect_refused({"law", "--propositions", "--scales", "20"}, "leave out --scales");
-  expect_refused({"law", "--sensitivity", "--scales", "5"}, "the smallest scale is 12");
+  expect_refused({"law", "--sensitivity", "--scales", "5"}, "5 nodes; give 12 .. 20000");
+  expect_refused({"law", "--sensitivity", "--scales", "20001"}, "20001 nodes; give 12 .. 20000");
+  expect_refused({"law", "--sensitivity", "--with", "lk"}, "--with is for the experiment");
+  expect_refused({"law", "-o", "out", "--tours", "."}, "--tours is for files to measure");
   expect_refused({"law", "--sensitivity", "--instances", "0"}, "--instances is '0'");
   expect_refused({"law", "--propositions", "-o", "bare.txt/x", "--instances", "1"}, "can not make this folder");
   expect_refused({"law", "bare.txt"}, "has no tour");

@@ -229,7 +229,13 @@ void run_mode(const LawOptions& options) {
   if (options.propositions && options.sensitivity) {
     throw InputError("give either --propositions or --sensitivity, not both");
   }
+  if (!options.tours.empty() && options.files.empty()) {
+    throw InputError("--tours is for files to measure; name them, or leave it out");
+  }
   if (options.propositions || options.sensitivity) {
+    if (options.solver != LawOptions().solver) {
+      throw InputError("--with is for the experiment; leave it out here, where the solvers are given");
+    }
     if (!options.files.empty()) {
       throw InputError(fmt::format("--{} makes instances of its own; leave out {}",
                                    options.propositions ? "propositions" : "sensitivity", options.files[0]));

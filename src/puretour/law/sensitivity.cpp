@@ -135,8 +135,9 @@ void check_options(const SensitivityOptions& options) {
     throw InputError("sensitivity: there is nothing to solve; give scales, distributions and a number of instances");
   }
   for (const std::size_t scale : options.scales) {
-    if (scale < kMinSensitivityScale) {
-      throw InputError(fmt::format("sensitivity: {} nodes; the smallest scale is {}", scale, kMinSensitivityScale));
+    if (scale < kMinSensitivityScale || scale > kMaxSensitivityScale) {
+      throw InputError(
+          fmt::format("sensitivity: {} nodes; give {} .. {}", scale, kMinSensitivityScale, kMaxSensitivityScale));
     }
   }
   for (const double target : options.targets) {

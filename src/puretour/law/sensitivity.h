@@ -49,8 +49,9 @@ struct SensitivityOptions {
   std::function<void()> progress = {};  // called after each instance, from any thread
 };
 
-/// Smallest scale: below it the searches have nothing to do.
+/// Below the smallest scale the searches have nothing to do; above the largest one EAX takes too long.
 inline constexpr std::size_t kMinSensitivityScale = 12;
+inline constexpr std::size_t kMaxSensitivityScale = 20000;
 
 struct SensitivityRow {
   TourGroup group;
@@ -62,8 +63,8 @@ struct SensitivityRow {
   std::size_t num_less_pure = 0;
 };
 
-/// A row for each scale, distribution and group, in this order. Throws InputError for scales below
-/// kMinSensitivityScale, targets that are not positive, and empty lists.
+/// A row for each scale, distribution and group, in this order. Throws InputError for scales outside
+/// these limits, targets that are not positive, and empty lists.
 std::vector<SensitivityRow> run_sensitivity(const SensitivityOptions& options);
 
 /// Header and one line for each row; empty fields where something can not be fitted.
