@@ -329,9 +329,8 @@ void add_law(CLI::App& app) {
       ->delimiter(',');
   verb->add_option("--distributions", options->distributions, "uniform, clustered, explosion, implosion; default: all")
       ->delimiter(',');
-  verb->add_option(
-          "--instances", options->instances,
-          "Instances of each type: a number, or 'paper' for 256 and 128 (--propositions: 50, --sensitivity: 16)")
+  verb->add_option("--instances", options->instances,
+                   "Instances of each type: a number, or 'paper' for 256 and 128 (other modes: 50, 16)")
       ->capture_default_str();
   add_whole_number(*verb, "--seed", options->seed, "Seed of the instances and of the solver", 0);
   verb->add_option("--with", options->solver, "Solver: auto, lk or eax")->capture_default_str();
@@ -345,8 +344,9 @@ void add_law(CLI::App& app) {
       "Of files: 'ties' are edges with a node exactly on their circle, 'shared' are nodes at the place of another "
       "one.\n"
       "--propositions tests existence, connectivity and convexity of 0-order neighbours, and shows where the claim\n"
-      "that availability is supermodular fails. --sensitivity measures optimal tours, searches stopped at 1, 2, 5 and\n"
-      "10 % excess, and well-known constructions.\n\n"
+      "that availability is supermodular fails (50 instances of each kind and size). --sensitivity measures optimal "
+      "tours,\n"
+      "searches stopped near 1, 2, 5 and 10 % excess, and well-known constructions (16 instances of each type).\n\n"
       "Examples:\n"
       "  puretour law --scales 50,100,200 --instances 64 -o law-small\n"
       "  puretour law -o law\n"
