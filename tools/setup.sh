@@ -5,8 +5,8 @@
 
 # Packages of Debian 12 that the command needs, and those that the tests, the benchmarks and the lint add. LibTorch takes
 # any BLAS; with the reference one it is ten times slower than with OpenBLAS. rsvg-convert of librsvg2-bin makes PNGs.
-PURETOUR_RUN_PACKAGES=(ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libtorch-dev libopenblas0-pthread
-  librsvg2-bin)
+PURETOUR_RUN_PACKAGES=(ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libtorch-dev libgloo-dev
+                       libopenblas0-pthread librsvg2-bin)
 PURETOUR_TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-format clang-tidy)
 
 # A compiler cache must not grow outside the checkout.

@@ -35,4 +35,16 @@ class ModelError : public Error {
   explicit ModelError(const std::string& message) : Error(3, message) {}
 };
 
+/// Processes that work together have lost each other.
+class ConnectionError : public Error {
+ public:
+  explicit ConnectionError(const std::string& message) : Error(4, message) {}
+};
+
+/// A computation that can not go on: numbers that are not finite.
+class NumericError : public Error {
+ public:
+  explicit NumericError(const std::string& message) : Error(5, message) {}
+};
+
 }  // namespace puretour

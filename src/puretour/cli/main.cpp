@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 #include <sstream>
+#include <string_view>
 
 #include "puretour/base/build_info.h"
 #include "puretour/base/error.h"
@@ -21,11 +22,13 @@ constexpr const char* kFooter = R"(Examples:
   puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg
   puretour convert cities.txt cities.npz
   puretour law --scales 20,50 --instances 4 -o law
+  puretour train --config experiments/smoke.toml -o runs/smoke
   puretour models import --format kool epoch-99.pt -o am.safetensors
   puretour info berlin52.tsp
 
 Files: TSPLIB .tsp and .tour, one instance per line .txt, NumPy .npy and .npz; - is standard input or output.
-Exit codes: 0 done, 1 internal error, 2 bad input or option, 3 unusable model file.
+Exit codes: 0 done, 1 internal error, 2 bad input or option, 3 unusable model file,
+  4 lost connection between training processes, 5 training that broke down.
 Say "puretour VERB --help" for the options of a verb.)";
 
 // What is wrong with the arguments, in one line.
@@ -40,6 +43,7 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app, const CLI
 }
 
 int run(int argc, char** argv) {
+  if (argc >= 2 && std::string_view(argv[1]) == "train") puretour::cli::run_train(argv + 1);
   CLI::App app{"PureTour: the Purity Law of travelling-salesman tours. Measure it, train with it, solve with it.",
                "puretour"};
   app.set_version_flag("--version", puretour::build_info().version);
@@ -53,6 +57,7 @@ int run(int argc, char** argv) {
   puretour::cli::add_purity(app);
   puretour::cli::add_convert(app);
   puretour::cli::add_law(app);
+  puretour::cli::add_train(app);
   puretour::cli::add_models(app);
   puretour::cli::add_info(app);
   try {

@@ -344,4 +344,13 @@ std::unique_ptr<EncodedInstance> AttentionModel::encode(std::span<const Point> p
   return std::make_unique<EncodedForAttentionModel>(*this, std::move(h), options.threads, options.observer);
 }
 
+std::unique_ptr<EncodedInstance> AttentionModel::with_embeddings(std::span<const Point> points,
+                                                                 std::span<const float> embeddings) const {
+  if (points.empty() || embeddings.size() != points.size() * config_.embedding_dim) {
+    throw InternalError("AttentionModel: not one embedding per node");
+  }
+  return std::make_unique<EncodedForAttentionModel>(*this, std::vector<float>(embeddings.begin(), embeddings.end()), 1,
+                                                    StageObserver());
+}
+
 }  // namespace puretour

@@ -19,6 +19,8 @@ class AttentionModel final : public Policy {
   [[nodiscard]] const ModelConfig& config() const override { return model_config_; }
   [[nodiscard]] std::unique_ptr<EncodedInstance> encode(std::span<const Point> points,
                                                         const EncodeOptions& options) const override;
+  [[nodiscard]] std::unique_ptr<EncodedInstance> with_embeddings(std::span<const Point> points,
+                                                                 std::span<const float> embeddings) const override;
 
  private:
   friend class EncodedForAttentionModel;

@@ -399,4 +399,9 @@ std::unique_ptr<EncodedInstance> Invit::encode(std::span<const Point> points, co
   return std::make_unique<EncodedForInvit>(*this, points);
 }
 
+std::unique_ptr<EncodedInstance> Invit::with_embeddings(std::span<const Point> points,
+                                                        std::span<const float> /*embeddings*/) const {
+  return encode(points, {});
+}
+
 }  // namespace puretour

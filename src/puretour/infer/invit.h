@@ -23,6 +23,8 @@ class Invit final : public Policy {
   /// Nodes that are not among the action view when a prefix asks for them have log-probability minus infinity.
   [[nodiscard]] std::unique_ptr<EncodedInstance> encode(std::span<const Point> points,
                                                         const EncodeOptions& options) const override;
+  [[nodiscard]] std::unique_ptr<EncodedInstance> with_embeddings(std::span<const Point> points,
+                                                                 std::span<const float> embeddings) const override;
 
  private:
   friend class EncodedForInvit;

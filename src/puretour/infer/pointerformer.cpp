@@ -291,4 +291,13 @@ std::unique_ptr<EncodedInstance> Pointerformer::encode(std::span<const Point> po
   return std::make_unique<EncodedForPointerformer>(*this, features, x2, options.threads);
 }
 
+std::unique_ptr<EncodedInstance> Pointerformer::with_embeddings(std::span<const Point> points,
+                                                                std::span<const float> embeddings) const {
+  if (points.empty() || embeddings.size() != points.size() * config_.embedding_dim) {
+    throw InternalError("Pointerformer: not one embedding per node");
+  }
+  return std::make_unique<EncodedForPointerformer>(*this, all_features(points),
+                                                   std::vector<float>(embeddings.begin(), embeddings.end()), 1);
+}
+
 }  // namespace puretour

@@ -32,6 +32,8 @@ class Pointerformer final : public Policy {
 
   [[nodiscard]] std::unique_ptr<EncodedInstance> encode(std::span<const Point> points,
                                                         const EncodeOptions& options) const override;
+  [[nodiscard]] std::unique_ptr<EncodedInstance> with_embeddings(std::span<const Point> points,
+                                                                 std::span<const float> embeddings) const override;
 
  private:
   friend class EncodedForPointerformer;

@@ -69,6 +69,11 @@ class Policy {
   /// nodes.
   [[nodiscard]] virtual std::unique_ptr<EncodedInstance> encode(std::span<const Point> points,
                                                                 const EncodeOptions& options) const = 0;
+
+  /// The same, from node embeddings (N rows) that were computed elsewhere: training normalises over the whole batch,
+  /// which no single instance can know. Networks without an encoder ignore them.
+  [[nodiscard]] virtual std::unique_ptr<EncodedInstance> with_embeddings(std::span<const Point> points,
+                                                                         std::span<const float> embeddings) const = 0;
 };
 
 /// The network of a checkpoint, ready to use; does not refer to the checkpoint afterwards.

@@ -15,6 +15,7 @@ class AttentionModel final : public Network {
 
   [[nodiscard]] bool chooses_start() const override { return true; }
   [[nodiscard]] std::vector<Tensor> encode(const Tensor& points, Statistics statistics) override;
+  [[nodiscard]] std::optional<std::size_t> embedding_part() const override { return 0; }
   [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) override;
 
  private:

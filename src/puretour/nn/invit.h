@@ -16,6 +16,7 @@ class Invit final : public Network {
   [[nodiscard]] bool chooses_start() const override { return false; }
   /// Nothing to compute: every step has its own views.
   [[nodiscard]] std::vector<Tensor> encode(const Tensor& points, Statistics statistics) override;
+  [[nodiscard]] std::optional<std::size_t> embedding_part() const override { return std::nullopt; }
   /// Minus infinity also for nodes outside the action view.
   [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) override;
 

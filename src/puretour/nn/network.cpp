@@ -92,6 +92,18 @@ TensorMap Network::weights() const {
 }
 
 void Network::initialise() {
+  initialise_with([](Tensor& values, double bound) { values.uniform_(-bound, bound); });
+}
+
+void Network::initialise(Rng& rng) {
+  initialise_with([&](Tensor& values, double bound) {
+    std::vector<float> drawn(static_cast<std::size_t>(values.numel()));
+    for (float& v : drawn) v = static_cast<float>((2 * rng.uniform() - 1) * bound);
+    values.copy_(torch::tensor(at::ArrayRef<float>(drawn.data(), drawn.size())).view(values.sizes()));
+  });
+}
+
+void Network::initialise_with(const std::function<void(Tensor& values, double bound)>& fill_uniform) {
   const torch::NoGradGuard no_grad;
   std::map<std::string, Shape> shapes;
   for (const WeightSpec& spec : weight_specs(config_)) shapes[spec.name] = spec.shape;
@@ -107,8 +119,7 @@ void Network::initialise() {
         values.fill_(0);
         break;
       default: {
-        const double bound = initial_bound(config_, spec, shapes);
-        values.uniform_(-bound, bound);
+        fill_uniform(values, initial_bound(config_, spec, shapes));
       }
     }
   }
@@ -134,10 +145,14 @@ Tensor Network::layer_norm(const std::string& name, const Tensor& x, double epsi
 }
 
 Tensor Network::score(const Tensor& points, const Tensor& tours) {
-  const std::int64_t num_nodes = points.size(1);
+  return score_encoded(encode(points, Statistics::kUpdate), tours);
+}
+
+Tensor Network::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
+  const std::int64_t num_nodes = tours.size(2);
   const std::int64_t first_step = chooses_start() ? 0 : 1;
-  const std::vector<Tensor> encoded = encode(points, Statistics::kUpdate);
-  const Tensor log_probs_of_start = torch::zeros({tours.size(0), tours.size(1), first_step}, points.options());
+  const Tensor log_probs_of_start =
+      torch::zeros({tours.size(0), tours.size(1), first_step}, encoded[0].options().requires_grad(false));
   if (num_nodes == first_step) return log_probs_of_start;
 
   // A node is visited before step t if its position in the tour is below t.

@@ -9,11 +9,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "puretour/base/rng.h"
 #include "puretour/models/checkpoint.h"
 #include "puretour/nn/torch.h"
 
@@ -59,6 +62,12 @@ class Network : public torch::nn::Module {
   /// Log-probabilities (B, G, N) of every step of the tours (B, G, N), in one pass with gradients. In training mode the
   /// running statistics of batch normalisations move.
   [[nodiscard]] Tensor score(const Tensor& points, const Tensor& tours);
+  /// The same for instances that are encoded already.
+  [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours);
+
+  /// Which of the tensors of encode() are the node embeddings (B, N, d) that decoding starts from; none if the network
+  /// has no encoder.
+  [[nodiscard]] virtual std::optional<std::size_t> embedding_part() const = 0;
 
   /// Tours without gradients; statistics do not move.
   [[nodiscard]] TourBatch roll_out(const Tensor& points, const RolloutRequest& request);
@@ -69,6 +78,8 @@ class Network : public torch::nn::Module {
 
   /// Random values as the original programs draw them, from Torch's own generator and in their order.
   void initialise();
+  /// Values of the same distributions, the same on every machine and with every LibTorch.
+  void initialise(Rng& rng);
 
  protected:
   explicit Network(ModelConfig config);
@@ -83,6 +94,8 @@ class Network : public torch::nn::Module {
   [[nodiscard]] Tensor layer_norm(const std::string& name, const Tensor& x, double epsilon) const;
 
  private:
+  void initialise_with(const std::function<void(Tensor& values, double bound)>& fill_uniform);
+
   ModelConfig config_;
   std::map<std::string, Tensor> weights_;  // the tensors of the module tree by their full names
 };

@@ -18,6 +18,7 @@ class Pointerformer final : public Network {
 
   [[nodiscard]] bool chooses_start() const override { return false; }
   [[nodiscard]] std::vector<Tensor> encode(const Tensor& points, Statistics statistics) override;
+  [[nodiscard]] std::optional<std::size_t> embedding_part() const override { return 0; }
   /// log(p + 1e-8), as the original has it.
   [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) override;
 

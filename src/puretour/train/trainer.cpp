@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "puretour/base/error.h"
+#include "puretour/base/parallel.h"
+#include "puretour/nn/device.h"
+#include "puretour/purity/pupo.h"
+#include "puretour/train/policy_gradient.h"
+
+namespace puretour::train {
+namespace {
+
+using nn::Tensor;
+
+// Adds the time until the end of its life.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double& seconds_;
+  Clock::time_point start_ = Clock::now();
+};
+
+Tensor points_tensor(const Batch& batch) {
+  const auto views = batch.views();
+  const Tensor points = torch::empty(
+      {static_cast<std::int64_t>(batch.num_views()), static_cast<std::int64_t>(batch.num_nodes), 2}, torch::kFloat32);
+  auto* values = points.data_ptr<float>();
+  for (const Point p : views) {
+    *values++ = static_cast<float>(p.x);
+    *values++ = static_cast<float>(p.y);
+  }
+  return points;
+}
+
+Tensor tours_tensor(const Batch& batch, const BatchTours& tours) {
+  const Tensor result =
+      torch::empty({static_cast<std::int64_t>(batch.num_views()), static_cast<std::int64_t>(tours.tours),
+                    static_cast<std::int64_t>(batch.num_nodes)},
+                   torch::kInt64);
+  std::copy(tours.nodes.begin(), tours.nodes.end(), result.data_ptr<std::int64_t>());
+  return result;
+}
+
+StepWeights weights_of_method(const Recipe& recipe, int threads) {
+  if (recipe.method == "vanilla") {
+    return [](const Batch&, const BatchTours&, std::span<float> weights) {
+      std::fill(weights.begin(), weights.end(), 1.0F);
+    };
+  }
+  const PupoOptions options{recipe.discount, recipe.clamp_weights};
+  return [options, threads](const Batch& batch, const BatchTours& tours, std::span<float> weights) {
+    // Orders are those of the instance, whatever view of it the tour was found in.
+    pupo_weights(batch.points, tours.nodes, batch.num_nodes, batch.copies * tours.tours, options, weights, threads);
+  };
+}
+
+}  // namespace
+
+Trainer::Trainer(const Recipe& recipe, const TrainOptions& options) : recipe_(recipe) {
+  prepare(options);
+  Rng rng(recipe_.seed, {static_cast<std::uint64_t>(Purpose::kInitialWeights)});
+  network_->initialise(rng);
+  TensorMap initial = network_->weights();
+  if (recipe_.baseline == "gated") {  // begins with weights of its own
+    Rng other(recipe_.seed, {static_cast<std::uint64_t>(Purpose::kBaselineWeights)});
+    const auto unrelated = nn::make_network(network_config(recipe_));
+    unrelated->initialise(other);
+    initial = unrelated->weights();
+  }
+  baseline_ = std::make_unique<Baseline>(recipe_, initial, threads_);
+}
+
+Trainer::Trainer(const TrainingState& state, const TrainOptions& options) : recipe_(state.recipe), step_(state.step) {
+  prepare(options);
+  network_->set_weights(state.weights);
+  adam_->restore(state.moments, state.step, "training state");
+  baseline_ = std::make_unique<Baseline>(recipe_, state.baseline, threads_);
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::prepare(const TrainOptions& options) {
+  check_recipe(recipe_);
+  device_ = nn::parse_device(options.device);
+  threads_ = resolve_threads(options.threads);
+  torch::set_num_threads(threads_);
+  communicator_ = std::make_unique<Communicator>(options.place);
+  if (recipe_.batch % static_cast<std::size_t>(communicator_->count()) != 0) {
+    throw InputError(
+        fmt::format("batch is {}, which can not be shared by {} processes", recipe_.batch, communicator_->count()));
+  }
+  step_weights_ = options.weights ? options.weights : weights_of_method(recipe_, threads_);
+  network_ = nn::make_network(network_config(recipe_));
+  network_->to(device_);
+  network_->train();
+  adam_ = std::make_unique<Adam>(network_->named_parameters(), recipe_.weight_decay, recipe_.optimizer == "adamw");
+}
+
+double Trainer::learning_rate() const {
+  return recipe_.learning_rate * std::pow(recipe_.learning_rate_decay, static_cast<double>(epoch()));
+}
+
+Batch Trainer::next_batch() const {
+  const std::size_t share = recipe_.batch / static_cast<std::size_t>(communicator_->count());
+  return make_batch(recipe_.seed, Purpose::kTraining, step_, share * static_cast<std::size_t>(communicator_->rank()),
+                    share, recipe_.nodes, recipe_.copies);
+}
+
+BatchTours Trainer::sample_tours(const Batch& batch, const std::vector<Tensor>& encoded) const {
+  TourPlan plan;
+  plan.tours = recipe_.tours;
+  plan.sample = true;
+  plan.random_starts = !network_->chooses_start();
+  plan.seed = recipe_.seed;
+  plan.number = step_;
+  plan.threads = threads_;
+  const std::unique_ptr<Policy> current = policy();
+  if (!network_->embedding_part()) return roll_out(*current, batch, {}, plan);
+  const Tensor embeddings = encoded[*network_->embedding_part()].detach().to(torch::kCPU, torch::kFloat32).contiguous();
+  const std::span values(embeddings.data_ptr<float>(), static_cast<std::size_t>(embeddings.numel()));
+  return roll_out(*current, batch, values, plan);
+}
+
+// Gradients are sums over all processes. Statistics of batch normalisations are those of each process's own share, and
+// their running values the mean over the processes.
+void Trainer::share_gradients() {
+  if (communicator_->count() == 1) return;
+  std::vector<Tensor> shared;
+  for (const Tensor& p : network_->parameters()) {
+    if (p.grad().defined()) shared.push_back(p.grad());
+  }
+  const std::vector<Tensor> statistics = network_->buffers();
+  const torch::NoGradGuard no_grad;
+  for (const Tensor& s : statistics) shared.push_back(s.div_(communicator_->count()));
+  communicator_->add_up(shared);
+}
+
+StepSums Trainer::step() {
+  const torch::AutoGradMode with_gradients(true);
+  StepSums sums;
+  sums.steps = 1;
+  Batch batch;
+  {
+    const Stopwatch watch(phases_.instances);
+    batch = next_batch();
+  }
+  std::vector<Tensor> encoded;
+  {
+    const Stopwatch watch(phases_.encode);
+    network_->zero_grad();
+    encoded = network_->encode(points_tensor(batch).to(device_), nn::Statistics::kUpdate);
+  }
+  BatchTours tours;
+  {
+    const Stopwatch watch(phases_.tours);
+    tours = sample_tours(batch, encoded);
+  }
+  const auto num_tours = static_cast<double>(recipe_.batch * recipe_.copies * recipe_.tours);  // of all processes
+  std::vector<double> advantages = tours.lengths;
+  {
+    const Stopwatch watch(phases_.baseline);
+    double length = 0;
+    for (const double v : tours.lengths) length += v;
+    sums.length = communicator_->add_up(length) / num_tours;
+    baseline_->subtract(batch, step_, epoch(), sums.length, recipe_.tours, advantages);
+  }
+  std::vector<float> weights(tours.nodes.size());
+  {
+    const Stopwatch watch(phases_.weights);
+    step_weights_(batch, tours, weights);
+  }
+  {
+    const Stopwatch watch(phases_.gradient);
+    const auto [least, most] = std::minmax_element(weights.begin(), weights.end());
+    sums.weight_min = static_cast<double>(*least);
+    sums.weight_max = static_cast<double>(*most);
+    std::vector<float> coefficients(weights.size());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const double advantage = advantages[i / batch.num_nodes];
+      coefficients[i] = static_cast<float>(advantage * static_cast<double>(weights[i]) / num_tours);
+      sums.weight_mean += static_cast<double>(weights[i]) / static_cast<double>(weights.size());
+    }
+    for (const double v : advantages) sums.advantage += v / num_tours;
+    const Tensor orders = tours_tensor(batch, tours).to(device_);
+    const Tensor factors =
+        torch::tensor(at::ArrayRef<float>(coefficients.data(), coefficients.size())).view(orders.sizes()).to(device_);
+    sums.loss = add_gradient(*network_, encoded, orders, factors);
+    share_gradients();
+  }
+  {
+    const Stopwatch watch(phases_.optimizer);
+    if (recipe_.norm_penalty > 0) add_norm_penalty(*network_, recipe_.norm_penalty);
+    sums.gradient_norm = gradient_norm(*network_);
+    if (!std::isfinite(sums.gradient_norm)) {
+      throw NumericError(
+          fmt::format("step {}: the gradient is not finite (mean length {}, weights {} .. {}); go on from the last "
+                      "checkpoint with a "
+                      "lower learning_rate, or with clip_norm",
+                      step_ + 1, sums.length, sums.weight_min, sums.weight_max));
+    }
+    if (recipe_.clip_norm > 0) clip_gradient(*network_, sums.gradient_norm, recipe_.clip_norm);
+    adam_->step(learning_rate());
+  }
+  const std::size_t finished_epoch = epoch();
+  ++step_;
+  replaced_baseline_ = false;
+  if (epoch() != finished_epoch) {
+    const Stopwatch watch(phases_.baseline);
+    replaced_baseline_ = baseline_->update(*policy(), network_->weights(), finished_epoch);
+  }
+  return sums;
+}
+
+TrainingState Trainer::state() const {
+  TrainingState state;
+  state.recipe = recipe_;
+  state.step = step_;
+  state.weights = network_->weights();
+  state.moments = adam_->moments();
+  state.baseline = baseline_->state();
+  return state;
+}
+
+std::unique_ptr<Policy> Trainer::policy() const {
+  return make_policy({network_config(recipe_), network_->weights(), {}});
+}
+
+}  // namespace puretour::train
