@@ -62,7 +62,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--config", options.config, "Recipe to begin with: lines of \"key = value\"");
   app.add_option("-o,--output", options.output, "Folder of the run; with --plot the SVG to write");
   for (const train::RecipeField& field : train::recipe_fields()) {
-    app.add_option(option_name(field.key), options.fields[field.key], field.help)->type_name("")->group("Recipe");
+    app.add_option(option_name(field.key), options.fields[field.key], field.help)->type_name("")->take_last()->group("Recipe");
   }
   options.run.train.threads = 0;
   add_threads_option(app, options.run.train.threads);

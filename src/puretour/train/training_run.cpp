@@ -80,7 +80,6 @@ class Run {
   Run(const Recipe& recipe, const RunOptions& options)
       : options_(options), stop_(Deadline().with_stop_flag(options.stop_requested)) {
     const std::string recipe_path = path("recipe.toml");
-    std::filesystem::create_directories(options_.folder);
     if (std::filesystem::exists(recipe_path)) {
       check_same_run(parse_recipe(read_file(recipe_path), recipe_path), recipe, options_.folder.string());
     }
@@ -97,6 +96,7 @@ class Run {
     first_step_ = trainer_->num_steps();
     visible_ = writes_ && !options_.quiet && isatty(STDERR_FILENO) != 0;
     if (!writes_) return;
+    std::filesystem::create_directories(options_.folder);
     write_file(recipe_path, recipe_text(recipe));
     load_validation();
     log_.emplace(path("log.jsonl"), state ? state->log_bytes : 0);
