@@ -172,6 +172,21 @@ TEST(Trainer, PupoWithoutImpureEdgesIsVanillaBitForBit) {
   }
 }
 
+TEST(Trainer, DoesNotDependOnTheNumberOfThreads) {
+  for (const std::string& model : kModels) {
+    SCOPED_TRACE(model);
+    Recipe recipe = tiny_recipe(model, "pupo");
+    recipe.batch = 11;  // shares of unequal size
+    Trainer one(recipe, threads(1));
+    Trainer three(recipe, threads(3));
+    for (int i = 0; i < 4; ++i) {
+      one.step();
+      three.step();
+    }
+    EXPECT_EQ(one.state(), three.state());
+  }
+}
+
 TEST(Trainer, PurityWeightsChangeTheGradient) {
   Trainer pupo(tiny_recipe("am", "pupo"), threads(1));
   Trainer vanilla(tiny_recipe("am", "vanilla"), threads(1));

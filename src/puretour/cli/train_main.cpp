@@ -1,7 +1,6 @@
 // The program puretour-train, which `puretour train` becomes: see train.cpp for why it is one of its own.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <cstdlib>
 #include <exception>
@@ -15,6 +14,7 @@
 #include "puretour/cli/common.h"
 #include "puretour/cli/stop_signals.h"
 #include "puretour/report/learning_curves.h"
+#include "puretour/train/memory.h"
 #include "puretour/train/training_run.h"
 
 namespace puretour::cli {
@@ -62,7 +62,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--config", options.config, "Recipe to begin with: lines of \"key = value\"");
   app.add_option("-o,--output", options.output, "Folder of the run; with --plot the SVG to write");
   for (const train::RecipeField& field : train::recipe_fields()) {
-    app.add_option(option_name(field.key), options.fields[field.key], field.help)->type_name("")->take_last()->group("Recipe");
+    app.add_option(option_name(field.key), options.fields[field.key], field.help)
+        ->type_name("")
+        ->take_last()
+        ->group("Recipe");
   }
   options.run.train.threads = 0;
   add_threads_option(app, options.run.train.threads);
@@ -168,11 +171,7 @@ int run(int argc, char** argv) {
 }  // namespace puretour::cli
 
 int main(int argc, char** argv) {
-  // Tensors of many megabytes come and go with every step: memory that is given back to the system each time costs more
-  // than the arithmetic on it.
-  constexpr int kOneGigabyte = 1 << 30;
-  mallopt(M_MMAP_THRESHOLD, kOneGigabyte);
-  mallopt(M_TRIM_THRESHOLD, kOneGigabyte);
+  puretour::train::keep_freed_memory();
   try {
     return puretour::cli::run(argc, argv);
   } catch (const puretour::Error& error) {

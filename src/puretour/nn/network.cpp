@@ -10,6 +10,7 @@
 
 #include "puretour/base/error.h"
 #include "puretour/nn/attention_model.h"
+#include "puretour/nn/group_batch_norm.h"
 #include "puretour/nn/invit.h"
 #include "puretour/nn/pointerformer.h"
 
@@ -81,6 +82,11 @@ void Network::set_weights(const TensorMap& weights) {
   }
 }
 
+void Network::copy_from(const Network& other) {
+  const torch::NoGradGuard no_grad;
+  for (auto& [name, tensor] : weights_) tensor.copy_(other.weights_.at(name));
+}
+
 TensorMap Network::weights() const {
   TensorMap result;
   for (const WeightSpec& spec : weight_specs(config_)) {
@@ -135,6 +141,17 @@ Tensor Network::batch_norm(const std::string& name, const Tensor& x, Statistics 
   // Momentum 0 leaves the running statistics as they are.
   const double used = statistics == Statistics::kUpdate ? momentum : 0.0;
   const Tensor rows = x.reshape({-1, x.size(-1)});
+  if (group_ != nullptr && is_training()) {
+    const GroupNormalised result =
+        group_batch_norm(rows, weight(name + ".weight"), weight(name + ".bias"), kEpsilon, *group_, member_);
+    if (used > 0) {
+      const torch::NoGradGuard no_grad;
+      const double unbiased = result.num_rows / (result.num_rows - 1);
+      weights_.at(name + ".running_mean").mul_(1 - used).add_(result.mean, used);
+      weights_.at(name + ".running_var").mul_(1 - used).add_(result.variance, used * unbiased);
+    }
+    return result.values.view_as(x);
+  }
   return torch::batch_norm(rows, weight(name + ".weight"), weight(name + ".bias"), weight(name + ".running_mean"),
                            weight(name + ".running_var"), is_training(), used, kEpsilon, false)
       .view_as(x);

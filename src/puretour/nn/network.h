@@ -18,6 +18,7 @@
 
 #include "puretour/base/rng.h"
 #include "puretour/models/checkpoint.h"
+#include "puretour/nn/batch_group.h"
 #include "puretour/nn/torch.h"
 
 namespace puretour::nn {
@@ -72,6 +73,16 @@ class Network : public torch::nn::Module {
   /// Tours without gradients; statistics do not move.
   [[nodiscard]] TourBatch roll_out(const Tensor& points, const RolloutRequest& request);
 
+  /// From now on this network works on a share of a batch: in training mode its batch normalisations are over the
+  /// shares of all members, and its methods must be called inside group.run(). A null pointer ends that.
+  void join(BatchGroup* group, std::size_t member) {
+    group_ = group;
+    member_ = member;
+  }
+
+  /// Takes over the parameters and statistics of a network of the same configuration, without its gradients.
+  void copy_from(const Network& other);
+
   /// Parameters and statistics as in a checkpoint. set_weights throws ModelError as check_weights does.
   void set_weights(const TensorMap& weights);
   [[nodiscard]] TensorMap weights() const;
@@ -97,6 +108,8 @@ class Network : public torch::nn::Module {
   void initialise_with(const std::function<void(Tensor& values, double bound)>& fill_uniform);
 
   ModelConfig config_;
+  BatchGroup* group_ = nullptr;
+  std::size_t member_ = 0;
   std::map<std::string, Tensor> weights_;  // the tensors of the module tree by their full names
 };
 

@@ -14,6 +14,9 @@
 #include "puretour/purity/pupo.h"
 #include "puretour/train/policy_gradient.h"
 
+// Not every BLAS is OpenBLAS.
+extern "C" void openblas_set_num_threads(int count) __attribute__((weak));
+
 namespace puretour::train {
 namespace {
 
@@ -52,6 +55,25 @@ Tensor tours_tensor(const Batch& batch, const BatchTours& tours) {
                    torch::kInt64);
   std::copy(tours.nodes.begin(), tours.nodes.end(), result.data_ptr<std::int64_t>());
   return result;
+}
+
+// Shares of a batch: enough for the cores of most machines, and few enough for matrix products of a good size.
+constexpr std::size_t kShares = 8;
+
+// Row `share` of the batch begins here.
+std::int64_t share_begin(std::size_t share, std::size_t num_shares, std::int64_t num_rows) {
+  return static_cast<std::int64_t>(share) * num_rows / static_cast<std::int64_t>(num_shares);
+}
+
+Tensor share_of(const Tensor& rows, std::size_t share, std::size_t num_shares) {
+  const std::int64_t begin = share_begin(share, num_shares, rows.size(0));
+  return rows.narrow(0, begin, share_begin(share + 1, num_shares, rows.size(0)) - begin);
+}
+
+// The threads are ours, one for each share: those of LibTorch and of OpenBLAS would only fight for the same cores.
+void use_one_thread_per_operation() {
+  torch::set_num_threads(1);
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
 }
 
 StepWeights weights_of_method(const Recipe& recipe, int threads) {
@@ -96,7 +118,7 @@ void Trainer::prepare(const TrainOptions& options) {
   check_recipe(recipe_);
   device_ = nn::parse_device(options.device);
   threads_ = resolve_threads(options.threads);
-  torch::set_num_threads(threads_);
+  use_one_thread_per_operation();
   communicator_ = std::make_unique<Communicator>(options.place);
   if (recipe_.batch % static_cast<std::size_t>(communicator_->count()) != 0) {
     throw InputError(
@@ -106,6 +128,15 @@ void Trainer::prepare(const TrainOptions& options) {
   network_ = nn::make_network(network_config(recipe_));
   network_->to(device_);
   network_->train();
+  const std::size_t num_views = recipe_.batch / static_cast<std::size_t>(communicator_->count()) * recipe_.copies;
+  group_ = std::make_unique<nn::BatchGroup>(std::min(kShares, num_views), static_cast<std::size_t>(threads_));
+  copies_.push_back(network_);
+  while (copies_.size() < group_->size()) {
+    copies_.push_back(nn::make_network(network_config(recipe_)));
+    copies_.back()->to(device_);
+    copies_.back()->train();
+  }
+  for (std::size_t k = 0; k < copies_.size(); ++k) copies_[k]->join(group_.get(), k);
   adam_ = std::make_unique<Adam>(network_->named_parameters(), recipe_.weight_decay, recipe_.optimizer == "adamw");
 }
 
@@ -119,7 +150,7 @@ Batch Trainer::next_batch() const {
                     share, recipe_.nodes, recipe_.copies);
 }
 
-BatchTours Trainer::sample_tours(const Batch& batch, const std::vector<Tensor>& encoded) const {
+BatchTours Trainer::sample_tours(const Batch& batch, const std::vector<std::vector<Tensor>>& encoded) const {
   TourPlan plan;
   plan.tours = recipe_.tours;
   plan.sample = true;
@@ -129,9 +160,37 @@ BatchTours Trainer::sample_tours(const Batch& batch, const std::vector<Tensor>& 
   plan.threads = threads_;
   const std::unique_ptr<Policy> current = policy();
   if (!network_->embedding_part()) return roll_out(*current, batch, {}, plan);
-  const Tensor embeddings = encoded[*network_->embedding_part()].detach().to(torch::kCPU, torch::kFloat32).contiguous();
+  std::vector<Tensor> parts;
+  parts.reserve(encoded.size());
+  for (const std::vector<Tensor>& share : encoded) parts.push_back(share[*network_->embedding_part()].detach());
+  const Tensor embeddings = torch::cat(parts).to(torch::kCPU, torch::kFloat32).contiguous();
   const std::span values(embeddings.data_ptr<float>(), static_cast<std::size_t>(embeddings.numel()));
   return roll_out(*current, batch, values, plan);
+}
+
+double Trainer::add_gradients(const std::vector<std::vector<Tensor>>& encoded, const Tensor& tours,
+                              const Tensor& coefficients) {
+  std::vector<double> sums(copies_.size());
+  group_->run([&](std::size_t k) {
+    sums[k] = add_gradient(*copies_[k], encoded[k], share_of(tours, k, copies_.size()),
+                           share_of(coefficients, k, copies_.size()));
+  });
+  const torch::NoGradGuard no_grad;
+  const std::vector<Tensor> parameters = network_->parameters();
+  double total = sums[0];
+  for (std::size_t k = 1; k < copies_.size(); ++k) {
+    total += sums[k];
+    const std::vector<Tensor> of_copy = copies_[k]->parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (!of_copy[i].grad().defined()) continue;
+      if (parameters[i].grad().defined()) {
+        parameters[i].grad().add_(of_copy[i].grad());
+      } else {
+        parameters[i].mutable_grad() = of_copy[i].grad().clone();
+      }
+    }
+  }
+  return total;
 }
 
 // Gradients are sums over all processes. Statistics of batch normalisations are those of each process's own share, and
@@ -157,11 +216,15 @@ StepSums Trainer::step() {
     const Stopwatch watch(phases_.instances);
     batch = next_batch();
   }
-  std::vector<Tensor> encoded;
+  std::vector<std::vector<Tensor>> encoded(copies_.size());
   {
     const Stopwatch watch(phases_.encode);
-    network_->zero_grad();
-    encoded = network_->encode(points_tensor(batch).to(device_), nn::Statistics::kUpdate);
+    const Tensor points = points_tensor(batch).to(device_);
+    for (std::size_t k = 1; k < copies_.size(); ++k) copies_[k]->copy_from(*network_);
+    group_->run([&](std::size_t k) {
+      copies_[k]->zero_grad();
+      encoded[k] = copies_[k]->encode(share_of(points, k, copies_.size()), nn::Statistics::kUpdate);
+    });
   }
   BatchTours tours;
   {
@@ -197,7 +260,7 @@ StepSums Trainer::step() {
     const Tensor orders = tours_tensor(batch, tours).to(device_);
     const Tensor factors =
         torch::tensor(at::ArrayRef<float>(coefficients.data(), coefficients.size())).view(orders.sizes()).to(device_);
-    sums.loss = add_gradient(*network_, encoded, orders, factors);
+    sums.loss = add_gradients(encoded, orders, factors);
     share_gradients();
   }
   {

@@ -88,7 +88,9 @@ class Trainer {
  private:
   void prepare(const TrainOptions& options);
   [[nodiscard]] Batch next_batch() const;
-  [[nodiscard]] BatchTours sample_tours(const Batch& batch, const std::vector<nn::Tensor>& encoded) const;
+  [[nodiscard]] BatchTours sample_tours(const Batch& batch, const std::vector<std::vector<nn::Tensor>>& encoded) const;
+  double add_gradients(const std::vector<std::vector<nn::Tensor>>& encoded, const nn::Tensor& tours,
+                       const nn::Tensor& coefficients);
   void share_gradients();
 
   Recipe recipe_;
@@ -97,6 +99,10 @@ class Trainer {
   StepWeights step_weights_;
   std::unique_ptr<Communicator> communicator_;
   std::shared_ptr<nn::Network> network_;
+  // The batch is cut into shares, each of which has a copy of the network (the first has the network itself) and is
+  // worked on by one thread. Their number is fixed, so that the result does not depend on the number of threads.
+  std::unique_ptr<nn::BatchGroup> group_;
+  std::vector<std::shared_ptr<nn::Network>> copies_;
   std::unique_ptr<Adam> adam_;
   std::unique_ptr<Baseline> baseline_;
   std::uint64_t step_ = 0;
