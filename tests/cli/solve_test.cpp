@@ -151,6 +151,8 @@ TEST_F(SolveWithAModel, RefusesWhatItCanNotDo) {
   expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--decode", "beam:3"}, "choose greedy, sample:K");
   expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--augment", "7"}, "choose 1 (none), 8");
   expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--temperature", "0"}, "--temperature");
+  expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--device", "cuda"},
+                 "--device is 'cuda', but tours are");
   expect_refused({"solve", "w.tsp", "--model", "m.safetensors"}, "a neural solver needs coordinates");
   write("bad.safetensors", "what");
   EXPECT_EQ(puretour({"solve", "a.txt", "--model", "bad.safetensors"}).exit_code, 3);

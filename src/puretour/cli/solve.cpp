@@ -12,6 +12,7 @@
 #include "puretour/base/error.h"
 #include "puretour/base/parallel.h"
 #include "puretour/base/progress.h"
+#include "puretour/base/text.h"
 #include "puretour/cli/common.h"
 #include "puretour/cli/stop_signals.h"
 #include "puretour/cli/verbs.h"
@@ -37,6 +38,7 @@ struct Options {
   std::string decode = "greedy";
   std::string augment = "1";
   NeuralSettings neural;
+  std::string device = "cpu";
   bool bound = false;
   bool json = false;
   bool quiet = false;
@@ -165,6 +167,12 @@ void write_tours(std::vector<Sample> samples, const std::vector<Solved>& solved,
 
 std::unique_ptr<Solver> solver_for(const Options& options, std::size_t num_instances) {
   if (options.model.empty()) return make_solver(options.with, options.settings);
+  if (options.device != "cpu") {
+    throw InputError(
+        fmt::format("--device is {}, but tours are built on the CPU, where a step is too small for other "
+                    "devices; use --device cpu",
+                    quote_input(options.device)));
+  }
   NeuralSettings settings = options.neural;
   settings.decoding = Decoding::parse(options.decode);
   settings.augmentation = Augmentation::parse(options.augment);
@@ -267,6 +275,9 @@ void add_solve(CLI::App& app) {
   verb->add_flag("--raw-coordinates", options->neural.raw_coordinates,
                  "model: show it the coordinates as they are, not scaled to the unit square")
       ->needs(model);
+  verb->add_option("--device", options->device, "model: cpu; training also knows cuda")
+      ->needs(model)
+      ->capture_default_str();
   verb->add_option("--time-limit", options->time_limit, "Seconds per instance, all phases included")
       ->type_name("SECONDS")
       ->check(positive_number());
