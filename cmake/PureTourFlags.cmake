@@ -18,12 +18,12 @@ add_library(puretour_library_flags INTERFACE)
 target_link_libraries(puretour_library_flags INTERFACE puretour_flags)
 add_library(puretour_light_flags INTERFACE)
 target_link_libraries(puretour_light_flags INTERFACE puretour_flags)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # At -O1 there are more ghosts.
+  target_compile_options(puretour_light_flags INTERFACE -Wno-array-bounds -Wno-stringop-overflow)
+endif()
 if(NOT PURETOUR_SANITIZE)
   target_compile_options(puretour_light_flags INTERFACE $<$<CONFIG:Release>:-O1>)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # At -O1 there are more ghosts.
-    target_compile_options(puretour_light_flags INTERFACE -Wno-array-bounds -Wno-stringop-overflow)
-  endif()
 else()
   # -O1: the tests run several times faster, and stack traces stay readable.
   target_compile_options(puretour_flags INTERFACE -g1 -O1 -fsanitize=address -fno-omit-frame-pointer)
