@@ -72,7 +72,7 @@ class Trainer {
   [[nodiscard]] double learning_rate() const;
 
   /// One step of the optimiser; after the last of an epoch the baseline is brought up to date. Throws NumericError if
-  /// the gradient is not finite: then nothing has changed.
+  /// the gradient is not finite: then the weights are as before.
   StepSums step();
 
   /// Whether the last step ended an epoch and a new baseline was taken over.
