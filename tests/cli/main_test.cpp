@@ -68,8 +68,9 @@ TEST_F(Program, ItsVersionIsThatOfTheLibrary) {
 }
 
 TEST_F(Program, UnknownWordsAreNamedAndVerbsListed) {
-  expect_refused({"frobnicate"},
-                 "unknown verb 'frobnicate'; choose one of: generate, solve, purity, convert, law, train, models, info");
+  expect_refused(
+      {"frobnicate"},
+      "unknown verb 'frobnicate'; choose one of: generate, solve, purity, convert, law, train, models, info");
   expect_refused({"--frobnicate"}, "unknown option '--frobnicate'");
   for (const std::string& verb : kVerbs) {
     if (verb == "models") continue;  // it asks for its action first
