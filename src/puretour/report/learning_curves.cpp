@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "puretour/base/error.h"
 #include "puretour/report/line_chart.h"
@@ -38,10 +39,16 @@ std::string learning_curves_svg(std::span<const LearningCurve> curves) {
   std::vector<ChartPanel> panels = {
       {"Gap of greedy tours, %", {}}, {"Prop-0", {}}, {"APO(all)", {}}, {"APO(non-0)", {}}};
   for (const LearningCurve& curve : curves) {
-    panels[0].series.push_back({curve.name, curve.instances, curve.gap});
-    panels[1].series.push_back({curve.name, curve.instances, curve.prop0});
-    panels[2].series.push_back({curve.name, curve.instances, curve.apo_all});
-    panels[3].series.push_back({curve.name, curve.instances, curve.apo_non0});
+    const std::vector<const std::vector<double>*> values = {&curve.gap, &curve.prop0, &curve.apo_all, &curve.apo_non0};
+    for (std::size_t p = 0; p < panels.size(); ++p) {
+      ChartSeries series{curve.name, {}, {}};
+      for (std::size_t i = 0; i < curve.instances.size(); ++i) {
+        if (curve.instances[i] <= 0) continue;  // the untrained network, far above everything that follows
+        series.x.push_back(curve.instances[i]);
+        series.y.push_back((*values[p])[i]);
+      }
+      panels[p].series.push_back(std::move(series));
+    }
   }
   ChartOptions options;
   options.title = "Learning curves";
