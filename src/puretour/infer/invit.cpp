@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "puretour/base/error.h"
-#include "puretour/geometry/remaining_neighbours.h"
 #include "puretour/infer/choice.h"
+#include "puretour/infer/invit_views.h"
 #include "puretour/kernels/attention.h"
 #include "puretour/kernels/rows.h"
 
@@ -25,11 +25,6 @@ constexpr std::size_t kDecoderLayers = 2;
 constexpr float kAttentionNormEpsilon = 1e-6F;
 constexpr float kNormEpsilon = 1e-5F;
 
-struct FloatPoint {
-  float x;
-  float y;
-};
-
 // Two layers with the same inputs as one, outputs side by side.
 Linear side_by_side(const WeightReader& reader, const std::string& first, const std::string& second, std::size_t dim) {
   const auto a = reader.values(first + ".weight");
@@ -42,7 +37,6 @@ Linear side_by_side(const WeightReader& reader, const std::string& first, const 
 std::span<const float> as_values(const std::vector<FloatPoint>& points) {
   return {&points[0].x, 2 * points.size()};
 }
-static_assert(sizeof(FloatPoint) == 2 * sizeof(float));
 
 }  // namespace
 
@@ -106,16 +100,8 @@ class InvitStep {
  public:
   explicit InvitStep(const Invit& model) : model_(model), dim_(model.config_.embedding_dim) {}
 
-  struct View {
-    std::span<const FloatPoint> nearest;  // unvisited, by distance from `last`
-    FloatPoint last;
-    FloatPoint first;
-    FloatPoint aggregate;     // mean of all unvisited nodes
-    std::size_t num_actions;  // the first of `nearest` can be chosen
-  };
-
   /// Scores of the actions.
-  std::span<const float> scores(const View& view, const StageObserver& observer) {
+  std::span<const float> scores(const InvitView& view, const StageObserver& observer) {
     const std::size_t k = view.num_actions;
     const std::size_t num_states = model_.state_encoders_.size();
     // Rows of the decoder's input: for every action its embeddings in all views; and the query's own.
@@ -131,7 +117,7 @@ class InvitStep {
       std::copy_n(token(row), dim_, query_input_.begin() + static_cast<std::ptrdiff_t>(group * dim_));
     };
 
-    place_action_tokens(view);
+    place_action_tokens(view, places_);
     report(observer, "action tokens", as_values(places_), 2);
     embed_action_tokens(k);
     encode(model_.action_encoder_.layers, k + 1, k + 1, observer, "action");
@@ -139,7 +125,7 @@ class InvitStep {
     take_query(k, 0);
     for (std::size_t i = 0; i < num_states; ++i) {
       const std::size_t num_neighbours = std::min(model_.config_.state_views[i], view.nearest.size());
-      place_state_tokens(view, num_neighbours);
+      place_state_tokens(view, num_neighbours, model_.config_.aggregate_whole_graph, places_);
       const std::string name = observer ? fmt::format("state {}", i) : std::string();
       report(observer, name + " tokens", as_values(places_), 2);
       embed_state_tokens(model_.state_encoders_[i], k);
@@ -158,42 +144,6 @@ class InvitStep {
   }
 
   [[nodiscard]] const float* token(std::size_t row) const { return tokens_.data() + row * dim_; }
-
-  // Moves and scales the places: the box around neighbours and last node goes to the unit square, the aspect ratio
-  // kept; what lies outside the square is moved to its border.
-  void normalise(std::span<const FloatPoint> neighbours, FloatPoint last) {
-    FloatPoint low = last;
-    FloatPoint high = last;
-    for (const FloatPoint p : neighbours) {
-      low = {std::min(low.x, p.x), std::min(low.y, p.y)};
-      high = {std::max(high.x, p.x), std::max(high.y, p.y)};
-    }
-    float range = std::max(high.x - low.x, high.y - low.y);
-    if (range == 0) range = 1;
-    for (FloatPoint& p : places_) {
-      p = {std::clamp((p.x - low.x) / range, 0.0F, 1.0F), std::clamp((p.y - low.y) / range, 0.0F, 1.0F)};
-    }
-  }
-
-  // Neighbours, last node.
-  void place_action_tokens(const View& view) {
-    const auto actions = view.nearest.first(view.num_actions);
-    places_.assign(actions.begin(), actions.end());
-    places_.push_back(view.last);
-    normalise(actions, view.last);
-  }
-
-  // Actions, last node, first node, the other neighbours, the whole graph. The last layer computes only the tokens that
-  // the decoder reads, so they come first; the order does not matter otherwise.
-  void place_state_tokens(const View& view, std::size_t num_neighbours) {
-    const auto neighbours = view.nearest.first(num_neighbours);
-    places_.assign(neighbours.begin(), neighbours.begin() + static_cast<std::ptrdiff_t>(view.num_actions));
-    places_.push_back(view.last);
-    places_.push_back(view.first);
-    places_.insert(places_.end(), neighbours.begin() + static_cast<std::ptrdiff_t>(view.num_actions), neighbours.end());
-    if (model_.config_.aggregate_whole_graph) places_.push_back(view.aggregate);
-    normalise(neighbours, view.last);
-  }
 
   void embed(const Linear& linear, std::size_t first, std::size_t count) {
     linear.apply(&places_[0].x + 2 * first, count, tokens_.data() + first * dim_);
@@ -309,75 +259,35 @@ class InvitStep {
 class EncodedForInvit final : public EncodedInstance {
  public:
   EncodedForInvit(const Invit& model, std::span<const Point> points)
-      : model_(model), points_(points.begin(), points.end()), neighbours_(points) {
-    for (const Point p : points) places_.push_back({static_cast<float>(p.x), static_cast<float>(p.y)});
-  }
+      : model_(model), points_(points.begin(), points.end()), neighbours_(points) {}
 
   [[nodiscard]] std::size_t size() const override { return points_.size(); }
 
   [[nodiscard]] Rollout roll_out(const RolloutOptions& options, Rng& rng, const StageObserver& observer) const override;
 
  private:
-  // How many of the nearest nodes can be chosen.
-  [[nodiscard]] std::size_t num_actions(std::span<const FloatPoint> nearest, FloatPoint last) const {
-    std::size_t count = std::min(model_.config_.action_view, nearest.size());
-    if (!model_.config_.local_mask) return count;
-    constexpr float kFarthest = 10;  // times the nearest
-    const auto distance = [&](std::size_t j) {
-      const float dx = nearest[j].x - last.x;
-      const float dy = nearest[j].y - last.y;
-      return std::sqrt(dx * dx + dy * dy);
-    };
-    while (count > 1 && distance(count - 1) > kFarthest * distance(0)) --count;
-    return count;
-  }
-
   const Invit& model_;
   std::vector<Point> points_;
-  std::vector<FloatPoint> places_;
   RemainingNeighbours neighbours_;  // all nodes; each roll-out takes them away from a copy
 };
 
 Rollout EncodedForInvit::roll_out(const RolloutOptions& options, Rng& rng, const StageObserver& observer) const {
   check_prefix(options.prefix, size());
-  RemainingNeighbours remaining = neighbours_;
+  InvitWalk walk(model_.config_, points_, neighbours_);
   InvitStep step_model(model_);
   Chooser chooser;
   Rollout rollout;
-  const std::size_t largest_view =
-      *std::max_element(model_.config_.state_views.begin(), model_.config_.state_views.end());
-  std::vector<NodeId> nearest(largest_view);
-  std::vector<FloatPoint> nearest_places;
   std::vector<NodeId> ranks(model_.config_.action_view);  // of two equally good nodes the nearer one is taken
   std::iota(ranks.begin(), ranks.end(), NodeId{0});
-  // The sum over all unvisited nodes, for their mean.
-  double sum_x = 0;
-  double sum_y = 0;
-  for (const FloatPoint p : places_) {
-    sum_x += static_cast<double>(p.x);
-    sum_y += static_cast<double>(p.y);
-  }
   const auto visit = [&](NodeId node, double log_prob) {
     rollout.order.push_back(node);
     rollout.log_probs.push_back(log_prob);
-    remaining.remove(node);
-    sum_x -= static_cast<double>(places_[static_cast<std::size_t>(node)].x);
-    sum_y -= static_cast<double>(places_[static_cast<std::size_t>(node)].y);
+    walk.visit(node);
   };
   visit(start_node(options, size(), rng), 0);
   for (std::size_t step = 1; step < size() && !options.deadline.expired(); ++step) {
-    const NodeId last = rollout.order.back();
-    const std::size_t count = remaining.nearest(last, largest_view, nearest.data());
-    const auto num_left = static_cast<double>(remaining.remaining());
-    nearest_places.clear();
-    for (std::size_t j = 0; j < count; ++j) nearest_places.push_back(places_[static_cast<std::size_t>(nearest[j])]);
-    InvitStep::View view;
-    view.nearest = nearest_places;
-    view.last = places_[static_cast<std::size_t>(last)];
-    view.first = places_[static_cast<std::size_t>(rollout.order.front())];
-    view.aggregate = {static_cast<float>(sum_x / num_left), static_cast<float>(sum_y / num_left)};
-    view.num_actions = num_actions(nearest_places, view.last);
-    const std::span<const NodeId> actions(nearest.data(), view.num_actions);
+    const InvitView view = walk.look();
+    const std::span<const NodeId> actions = view.actions();
     if (step < options.prefix.size() &&
         std::find(actions.begin(), actions.end(), options.prefix[step]) == actions.end()) {
       visit(options.prefix[step], -std::numeric_limits<double>::infinity());
