@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/feed_forward.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "puretour/base/parallel.h"
@@ -11,6 +12,8 @@ namespace {
 
 // Whole tiles of the product; the hidden values of a block stay in the second cache.
 constexpr std::size_t kRowBlock = 48;
+// On the way back every block of rows passes over the gradients of all weights: larger blocks read them less often.
+constexpr std::size_t kGradientRowBlock = 96;
 
 }  // namespace
 
@@ -21,6 +24,34 @@ void FeedForward::apply(const float* x, std::size_t num_rows, float* out, int th
     activation == Activation::kRelu ? relu(hidden.data(), hidden.size()) : gelu(hidden.data(), hidden.size());
     second.apply(hidden.data(), end - begin, out + begin * second.outputs());
   });
+}
+
+void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForward& transposed, const float* x,
+                           std::size_t num_rows, const float* out_gradient, float* x_gradient,
+                           const FeedForwardGradient& sums) {
+  const std::size_t inputs = layers.first.inputs();
+  const std::size_t width = layers.first.outputs();
+  const std::size_t outputs = layers.second.outputs();
+  std::vector<float> hidden(kGradientRowBlock * width);
+  std::vector<float> gradient(kGradientRowBlock * width);
+  for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
+    const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
+    const float* in = x + begin * inputs;
+    const float* incoming = out_gradient + begin * outputs;
+    layers.first.apply(in, count, hidden.data());
+    multiply(incoming, count, outputs, view_of(transposed.second), nullptr, gradient.data(), width);
+    if (layers.activation == Activation::kRelu) {
+      relu(hidden.data(), count * width);
+      relu_gradient(hidden.data(), gradient.data(), count * width);
+    } else {
+      gelu_gradient(hidden.data(), gradient.data(), count * width);
+    }
+    multiply(gradient.data(), count, width, view_of(transposed.first), nullptr, x_gradient + begin * inputs, inputs);
+    add_transposed_product(incoming, outputs, outputs, hidden.data(), width, width, count, sums.second_weight, width);
+    add_transposed_product(gradient.data(), width, width, in, inputs, inputs, count, sums.first_weight, inputs);
+    add_column_sums(incoming, count, outputs, outputs, sums.second_bias);
+    add_column_sums(gradient.data(), count, width, width, sums.first_bias);
+  }
 }
 
 void apply_linear(const Linear& linear, const float* x, std::size_t num_rows, float* out, int threads) {

@@ -20,6 +20,26 @@ struct FeedForward {
   void apply(const float* x, std::size_t num_rows, float* out, int threads = 1) const;
 };
 
+/// Where the gradients of the four parts are added: weights as [outputs][inputs].
+struct FeedForwardGradient {
+  float* first_weight = nullptr;
+  float* first_bias = nullptr;
+  float* second_weight = nullptr;
+  float* second_bias = nullptr;
+};
+
+/// The weights for the way back.
+struct TransposedFeedForward {
+  PackedMatrix first;   // hidden x inputs
+  PackedMatrix second;  // outputs x hidden
+};
+
+/// From the gradient of the outputs: writes that of x, adds those of the weights. Hidden values are computed again, a
+/// block of rows at a time, so that they never leave the cache.
+void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForward& transposed, const float* x,
+                           std::size_t num_rows, const float* out_gradient, float* x_gradient,
+                           const FeedForwardGradient& sums);
+
 /// linear.apply over blocks of rows on several threads.
 void apply_linear(const Linear& linear, const float* x, std::size_t num_rows, float* out, int threads);
 

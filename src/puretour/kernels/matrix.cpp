@@ -10,6 +10,8 @@ namespace {
 // A tile of rows x panels whose sums stay in registers while k runs: twelve registers of AVX2 for six rows and one
 // panel.
 constexpr std::size_t kTileRows = 6;
+// Rows at a time, whole tiles.
+constexpr std::size_t kRowBlock = 48;
 
 template <int kLanes, std::size_t kRows, std::size_t kPanels>
 PURETOUR_INLINE void multiply_tile(const float* a, std::size_t a_stride, const float* panels, std::size_t panel_stride,
@@ -70,15 +72,19 @@ template <int kLanes>
 PURETOUR_INLINE void multiply_impl(const float* a, std::size_t num_rows, std::size_t a_stride, const PanelView& b,
                                    const float* bias, float* out, std::size_t out_stride) {
   if (b.columns == 0) return;
-  // Whole tiles panel by panel: a panel stays in the first cache while all rows pass.
+  // Whole tiles, a block of rows and a panel at a time: both stay in the caches while all panels pass.
   const std::size_t tiled_rows = num_rows / kTileRows * kTileRows;
   const std::size_t num_panels = (b.columns + kBlock - 1) / kBlock;
-  for (std::size_t p = 0; p < num_panels && tiled_rows > 0; ++p) {
-    const float* panel_bias = bias == nullptr ? nullptr : bias + p * kBlock;
-    const std::size_t columns = std::min(kBlock, b.columns - p * kBlock);
-    for (std::size_t r = 0; r < tiled_rows; r += kTileRows) {
-      multiply_tile<kLanes, kTileRows, 1>(a + r * a_stride, a_stride, b.data + p * b.panel_stride, b.panel_stride,
-                                          b.depth, panel_bias, out + r * out_stride + p * kBlock, out_stride, columns);
+  for (std::size_t begin = 0; begin < tiled_rows; begin += kRowBlock) {
+    const std::size_t end = std::min(begin + kRowBlock, tiled_rows);
+    for (std::size_t p = 0; p < num_panels; ++p) {
+      const float* panel_bias = bias == nullptr ? nullptr : bias + p * kBlock;
+      const std::size_t columns = std::min(kBlock, b.columns - p * kBlock);
+      for (std::size_t r = begin; r < end; r += kTileRows) {
+        multiply_tile<kLanes, kTileRows, 1>(a + r * a_stride, a_stride, b.data + p * b.panel_stride, b.panel_stride,
+                                            b.depth, panel_bias, out + r * out_stride + p * kBlock, out_stride,
+                                            columns);
+      }
     }
   }
   const float* rest = a + tiled_rows * a_stride;
@@ -104,8 +110,81 @@ PURETOUR_INLINE void multiply_impl(const float* a, std::size_t num_rows, std::si
   }
 }
 
+// A tile of kRows columns of a and one block of columns of b.
+template <int kLanes, std::size_t kRows>
+PURETOUR_INLINE void transposed_tile(const float* a, std::size_t a_stride, const float* b, std::size_t b_stride,
+                                     std::size_t num_rows, float* out, std::size_t out_stride) {
+  using B = Block<kLanes>;
+  B sums[kRows];
+  for (std::size_t i = 0; i < kRows; ++i) B::load(sums[i], out + i * out_stride);
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    B row;
+    B::load(row, b + r * b_stride);
+    for (std::size_t i = 0; i < kRows; ++i) B::add_scaled(sums[i], a[r * a_stride + i], row);
+  }
+  for (std::size_t i = 0; i < kRows; ++i) B::store(sums[i], out + i * out_stride);
+}
+
+template <int kLanes>
+PURETOUR_INLINE void add_transposed_product_impl(const float* a, std::size_t a_stride, std::size_t a_columns,
+                                                 const float* b, std::size_t b_stride, std::size_t b_columns,
+                                                 std::size_t num_rows, float* out, std::size_t out_stride) {
+  // As many sums as there are registers for, beside the row of b and a product.
+  constexpr std::size_t kRows = kLanes == 16 ? 8 : kLanes == 8 ? 4 : 2;
+  const std::size_t whole = b_columns / kBlock * kBlock;
+  for (std::size_t begin = 0; begin < num_rows; begin += kRowBlock) {
+    const std::size_t count = std::min(kRowBlock, num_rows - begin);
+    const float* a_rows = a + begin * a_stride;
+    const float* b_rows = b + begin * b_stride;
+    for (std::size_t j = 0; j < whole; j += kBlock) {
+      std::size_t i = 0;
+      for (; i + kRows <= a_columns; i += kRows) {
+        transposed_tile<kLanes, kRows>(a_rows + i, a_stride, b_rows + j, b_stride, count, out + i * out_stride + j,
+                                       out_stride);
+      }
+      for (; i < a_columns; ++i) {
+        transposed_tile<kLanes, 1>(a_rows + i, a_stride, b_rows + j, b_stride, count, out + i * out_stride + j,
+                                   out_stride);
+      }
+    }
+    for (std::size_t r = 0; r < count && whole < b_columns; ++r) {
+      for (std::size_t i = 0; i < a_columns; ++i) {
+        const float factor = a_rows[r * a_stride + i];
+        for (std::size_t j = whole; j < b_columns; ++j) out[i * out_stride + j] += factor * b_rows[r * b_stride + j];
+      }
+    }
+  }
+}
+
+template <int kLanes>
+PURETOUR_INLINE void add_column_sums_impl(const float* x, std::size_t num_rows, std::size_t stride, std::size_t columns,
+                                          float* out) {
+  using B = Block<kLanes>;
+  const std::size_t whole = columns / kBlock * kBlock;
+  for (std::size_t c = 0; c < whole; c += kBlock) {
+    B sum;
+    B::load(sum, out + c);
+    for (std::size_t r = 0; r < num_rows; ++r) {
+      B row;
+      B::load(row, x + r * stride + c);
+      B::add(sum, row);
+    }
+    B::store(sum, out + c);
+  }
+  for (std::size_t c = whole; c < columns; ++c) {
+    for (std::size_t r = 0; r < num_rows; ++r) out[c] += x[r * stride + c];
+  }
+}
+
 }  // namespace
 
+PURETOUR_KERNEL(add_transposed_product,
+                (const float* a, std::size_t a_stride, std::size_t a_columns, const float* b, std::size_t b_stride,
+                 std::size_t b_columns, std::size_t num_rows, float* out, std::size_t out_stride),
+                (a, a_stride, a_columns, b, b_stride, b_columns, num_rows, out, out_stride))
+PURETOUR_KERNEL(add_column_sums,
+                (const float* x, std::size_t num_rows, std::size_t stride, std::size_t columns, float* out),
+                (x, num_rows, stride, columns, out))
 PURETOUR_KERNEL(multiply,
                 (const float* a, std::size_t num_rows, std::size_t a_stride, const PanelView& b, const float* bias,
                  float* out, std::size_t out_stride),
@@ -117,8 +196,10 @@ PackedMatrix::PackedMatrix(std::size_t depth, std::size_t columns)
 PackedMatrix PackedMatrix::from_rows(std::span<const float> values, std::size_t depth, std::size_t columns) {
   assert(values.size() >= depth * columns);
   PackedMatrix packed(depth, columns);
-  for (std::size_t k = 0; k < depth; ++k) {
-    for (std::size_t c = 0; c < columns; ++c) packed.set(k, c, values[k * columns + c]);
+  for (std::size_t c = 0; c < columns; c += kBlock) {
+    const std::size_t width = std::min(kBlock, columns - c);
+    float* panel = packed.values_.data() + c * depth;
+    for (std::size_t k = 0; k < depth; ++k) std::copy_n(&values[k * columns + c], width, panel + k * kBlock);
   }
   return packed;
 }
@@ -127,7 +208,8 @@ PackedMatrix PackedMatrix::from_columns(std::span<const float> values, std::size
   assert(values.size() >= depth * columns);
   PackedMatrix packed(depth, columns);
   for (std::size_t c = 0; c < columns; ++c) {
-    for (std::size_t k = 0; k < depth; ++k) packed.set(k, c, values[c * depth + k]);
+    float* to = packed.values_.data() + packed.index(0, c);
+    for (std::size_t k = 0; k < depth; ++k) to[k * kBlock] = values[c * depth + k];
   }
   return packed;
 }

@@ -58,6 +58,15 @@ PanelView view_of(const PackedMatrix& matrix, std::size_t first, std::size_t dep
 void multiply(const float* a, std::size_t num_rows, std::size_t a_stride, const PanelView& b, const float* bias,
               float* out, std::size_t out_stride);
 
+/// out[i][j] += sum over r < num_rows of a[r][i] b[r][j] for i < a_columns and j < b_columns: the gradient of a weight
+/// from those of the outputs and the inputs, or the other way round. Each sum in the order of r.
+void add_transposed_product(const float* a, std::size_t a_stride, std::size_t a_columns, const float* b,
+                            std::size_t b_stride, std::size_t b_columns, std::size_t num_rows, float* out,
+                            std::size_t out_stride);
+
+/// out[c] += sum over the rows of x[r][c] for c < columns.
+void add_column_sums(const float* x, std::size_t num_rows, std::size_t stride, std::size_t columns, float* out);
+
 /// A linear layer: y = x W^T + b.
 struct Linear {
   PackedMatrix matrix;      // depth: inputs, columns: outputs

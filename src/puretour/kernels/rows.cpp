@@ -91,6 +91,103 @@ PURETOUR_INLINE void relu_impl(float* values, std::size_t count) {
 }
 
 template <int kLanes>
+PURETOUR_INLINE void softmax_gradient_impl(float* weights, float* gradients, std::size_t count, float factor,
+                                           float scale) {
+  using B = Block<kLanes>;
+  const std::size_t whole = count / kBlock * kBlock;
+  B total;
+  B::fill(total, 0);
+  for (std::size_t i = 0; i < whole; i += kBlock) {
+    B weight;
+    B gradient;
+    B::load(weight, weights + i);
+    B::load(gradient, gradients + i);
+    for (std::size_t r = 0; r < B::kRegisters; ++r) {
+      weight.part[r] *= factor;
+      total.part[r] += weight.part[r] * gradient.part[r];
+    }
+    B::store(weight, weights + i);
+  }
+  float mean = B::sum(total);
+  for (std::size_t i = whole; i < count; ++i) {
+    weights[i] *= factor;
+    mean += weights[i] * gradients[i];
+  }
+  for (std::size_t i = 0; i < whole; i += kBlock) {
+    B weight;
+    B gradient;
+    B::load(weight, weights + i);
+    B::load(gradient, gradients + i);
+    for (std::size_t r = 0; r < B::kRegisters; ++r) {
+      gradient.part[r] = weight.part[r] * scale * (gradient.part[r] - mean);
+    }
+    B::store(gradient, gradients + i);
+  }
+  for (std::size_t i = whole; i < count; ++i) gradients[i] = weights[i] * scale * (gradients[i] - mean);
+}
+
+// Leaves Phi(x) and the density phi(x). erf by formula 7.1.26 of Abramowitz and Stegun, whose exponential is that of
+// the density.
+template <int kLanes>
+PURETOUR_INLINE void normal_distribution(const Block<kLanes>& x, Block<kLanes>& distribution, Block<kLanes>& density) {
+  using B = Block<kLanes>;
+  using Float = typename B::Float;
+  constexpr float kSqrtHalf = 0.70710678F;
+  constexpr float kDensity = 0.39894228F;  // 1 / sqrt(2 pi)
+  for (std::size_t r = 0; r < B::kRegisters; ++r) density.part[r] = x.part[r] * x.part[r] * -0.5F;
+  B::exponential(density);
+  for (std::size_t r = 0; r < B::kRegisters; ++r) {
+    const Float z = (x.part[r] < Float{} ? -x.part[r] : x.part[r]) * kSqrtHalf;
+    const Float t = 1.0F / (1.0F + 0.3275911F * z);
+    Float p = t * 1.061405429F - 1.453152027F;
+    p = p * t + 1.421413741F;
+    p = p * t - 0.284496736F;
+    p = p * t + 0.254829592F;
+    const Float tail = 0.5F * (p * t * density.part[r]);  // 1 - Phi(|x|)
+    distribution.part[r] = x.part[r] < Float{} ? tail : 1.0F - tail;
+    density.part[r] *= kDensity;
+  }
+}
+
+template <int kLanes>
+PURETOUR_INLINE void gelu_block(float* values, float* gradients) {
+  using B = Block<kLanes>;
+  B x;
+  B distribution;
+  B density;
+  B::load(x, values);
+  normal_distribution<kLanes>(x, distribution, density);
+  B result;
+  for (std::size_t r = 0; r < B::kRegisters; ++r) result.part[r] = x.part[r] * distribution.part[r];
+  B::store(result, values);
+  if (gradients == nullptr) return;
+  B gradient;
+  B::load(gradient, gradients);
+  for (std::size_t r = 0; r < B::kRegisters; ++r) {
+    gradient.part[r] *= distribution.part[r] + x.part[r] * density.part[r];
+  }
+  B::store(gradient, gradients);
+}
+
+// gradients may be null.
+template <int kLanes>
+PURETOUR_INLINE void gelu_with_gradient_impl(float* values, float* gradients, std::size_t count) {
+  const std::size_t whole = count / kBlock * kBlock;
+  for (std::size_t i = 0; i < whole; i += kBlock) {
+    gelu_block<kLanes>(values + i, gradients == nullptr ? nullptr : gradients + i);
+  }
+  if (whole == count) return;
+  float rest[kBlock] = {};
+  float rest_gradients[kBlock] = {};
+  const std::size_t bytes = (count - whole) * sizeof(float);
+  std::memcpy(rest, values + whole, bytes);
+  if (gradients != nullptr) std::memcpy(rest_gradients, gradients + whole, bytes);
+  gelu_block<kLanes>(rest, rest_gradients);
+  std::memcpy(values + whole, rest, bytes);
+  if (gradients != nullptr) std::memcpy(gradients + whole, rest_gradients, bytes);
+}
+
+template <int kLanes>
 PURETOUR_INLINE void layer_norm_impl(float* x, std::size_t num_rows, std::size_t dim, const float* scale,
                                      const float* shift, float epsilon) {
   using B = Block<kLanes>;
@@ -146,9 +243,40 @@ PURETOUR_KERNEL(layer_norm,
                  float epsilon),
                 (x, num_rows, dim, scale, shift, epsilon))
 
+PURETOUR_KERNEL(softmax_gradient, (float* weights, float* gradients, std::size_t count, float factor, float scale),
+                (weights, gradients, count, factor, scale))
+
+namespace {
+PURETOUR_KERNEL(gelu_with_gradient, (float* values, float* gradients, std::size_t count), (values, gradients, count))
+}  // namespace
+
 void gelu(float* values, std::size_t count) {
-  constexpr float kSqrtHalf = 0.70710678F;
-  for (std::size_t i = 0; i < count; ++i) values[i] *= 0.5F * (1.0F + std::erf(values[i] * kSqrtHalf));
+  gelu_with_gradient(values, nullptr, count);
+}
+
+void gelu_gradient(float* values, float* gradients, std::size_t count) {
+  gelu_with_gradient(values, gradients, count);
+}
+
+PURETOUR_VECTORISED void relu_gradient(const float* results, float* gradients, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) gradients[i] = results[i] > 0 ? gradients[i] : 0;
+}
+
+PURETOUR_VECTORISED void scale(float* values, std::size_t count, float factor) {
+  for (std::size_t i = 0; i < count; ++i) values[i] *= factor;
+}
+
+PURETOUR_VECTORISED void mask_below(float* values, const std::int32_t* ranks, std::int32_t least, std::size_t count) {
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  for (std::size_t i = 0; i < count; ++i) values[i] = ranks[i] < least ? kNever : values[i];
+}
+
+PURETOUR_VECTORISED void clipped_score_gradient(float* scores, const float* weights, std::size_t count, float factor,
+                                                float clip, float scale) {
+  const float inverse_clip = 1 / clip;
+  for (std::size_t i = 0; i < count; ++i) {
+    scores[i] = factor * weights[i] * ((clip - scores[i] * scores[i] * inverse_clip) * scale);
+  }
 }
 
 PURETOUR_VECTORISED void subtract_distances(float* scores, const float* coordinates, std::size_t stride,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "puretour/kernels/simd.h"
 
@@ -24,11 +25,29 @@ inline constexpr std::size_t kDistanceDims = 6;
 void subtract_distances(float* scores, const float* coordinates, std::size_t stride, const float* here,
                         std::size_t count);
 
+/// values *= factor.
+void scale(float* values, std::size_t count, float factor);
+
+/// Minus infinity for the values whose rank is below `least`.
+void mask_below(float* values, const std::int32_t* ranks, std::int32_t least, std::size_t count);
+
+/// The softmax and its gradient: `weights` are what exponentials() leaves, and become the softmax (times 1 / sum =
+/// factor); `gradients` of the softmax become those of the values before they were multiplied by `scale`.
+void softmax_gradient(float* weights, float* gradients, std::size_t count, float factor, float scale);
+
+/// Replaces scores = clip * tanh(x) by the gradients factor * weights * scale * (derivative of the score by x).
+void clipped_score_gradient(float* scores, const float* weights, std::size_t count, float factor, float clip,
+                            float scale);
+
 /// max(x, 0).
 void relu(float* values, std::size_t count);
+/// Replaces the gradients by 0 where relu() gave 0.
+void relu_gradient(const float* results, float* gradients, std::size_t count);
 
-/// x Phi(x) with the normal distribution function Phi, not its approximation by tanh.
+/// x Phi(x) with the normal distribution function Phi, not its approximation by tanh: absolute error below 5e-7 |x|.
 void gelu(float* values, std::size_t count);
+/// The same, and multiplies the gradients of the results so that they become those of the values.
+void gelu_gradient(float* values, float* gradients, std::size_t count);
 
 /// target += added.
 void add(float* target, const float* added, std::size_t count);

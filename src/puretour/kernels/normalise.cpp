@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/kernels/normalise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "puretour/base/vectorize.h"
+#include "puretour/kernels/rows.h"
+#include "puretour/kernels/simd.h"
+
+namespace puretour::kernels {
+namespace {
+
+template <int kLanes>
+PURETOUR_INLINE void layer_norm_gradient_impl(const float* sum, const float* out_gradient, std::size_t num_rows,
+                                              std::size_t dim, const float* scale, float epsilon, float* sum_gradient,
+                                              float* scale_gradient, float* shift_gradient) {
+  using B = Block<kLanes>;
+  const std::size_t whole = dim / kBlock * kBlock;
+  const auto count = static_cast<float>(dim);
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    const float* x = sum + r * dim;
+    const float* incoming = out_gradient + r * dim;
+    float* out = sum_gradient + r * dim;
+    B value;
+    B total;
+    B::fill(total, 0);
+    for (std::size_t i = 0; i < whole; i += kBlock) {
+      B::load(value, x + i);
+      B::add(total, value);
+    }
+    float mean = B::sum(total);
+    for (std::size_t i = whole; i < dim; ++i) mean += x[i];
+    mean /= count;
+    B::fill(total, 0);
+    for (std::size_t i = 0; i < whole; i += kBlock) {
+      B::load(value, x + i);
+      for (std::size_t p = 0; p < B::kRegisters; ++p) {
+        const auto difference = value.part[p] - mean;
+        total.part[p] += difference * difference;
+      }
+    }
+    float squares = B::sum(total);
+    for (std::size_t i = whole; i < dim; ++i) squares += (x[i] - mean) * (x[i] - mean);
+    const float root = 1.0F / std::sqrt(squares / count + epsilon);
+    // Means of the gradient before scale and shift, and of its product with the normalised values.
+    B gradients;
+    B products;
+    B::fill(gradients, 0);
+    B::fill(products, 0);
+    for (std::size_t i = 0; i < whole; i += kBlock) {
+      B gradient;
+      B factor;
+      B of_scale;
+      B of_shift;
+      B::load(value, x + i);
+      B::load(gradient, incoming + i);
+      B::load(factor, scale + i);
+      B::load(of_scale, scale_gradient + i);
+      B::load(of_shift, shift_gradient + i);
+      for (std::size_t p = 0; p < B::kRegisters; ++p) {
+        const auto normalised = (value.part[p] - mean) * root;
+        of_scale.part[p] += gradient.part[p] * normalised;
+        of_shift.part[p] += gradient.part[p];
+        const auto inner = gradient.part[p] * factor.part[p];
+        gradients.part[p] += inner;
+        products.part[p] += inner * normalised;
+      }
+      B::store(of_scale, scale_gradient + i);
+      B::store(of_shift, shift_gradient + i);
+    }
+    float gradient_mean = B::sum(gradients);
+    float product_mean = B::sum(products);
+    for (std::size_t i = whole; i < dim; ++i) {
+      const float normalised = (x[i] - mean) * root;
+      scale_gradient[i] += incoming[i] * normalised;
+      shift_gradient[i] += incoming[i];
+      gradient_mean += incoming[i] * scale[i];
+      product_mean += incoming[i] * scale[i] * normalised;
+    }
+    gradient_mean /= count;
+    product_mean /= count;
+    for (std::size_t i = 0; i < whole; i += kBlock) {
+      B gradient;
+      B factor;
+      B::load(value, x + i);
+      B::load(gradient, incoming + i);
+      B::load(factor, scale + i);
+      for (std::size_t p = 0; p < B::kRegisters; ++p) {
+        const auto normalised = (value.part[p] - mean) * root;
+        gradient.part[p] = (gradient.part[p] * factor.part[p] - gradient_mean - normalised * product_mean) * root;
+      }
+      B::store(gradient, out + i);
+    }
+    for (std::size_t i = whole; i < dim; ++i) {
+      const float normalised = (x[i] - mean) * root;
+      out[i] = (incoming[i] * scale[i] - gradient_mean - normalised * product_mean) * root;
+    }
+  }
+}
+
+}  // namespace
+
+PURETOUR_KERNEL(layer_norm_gradient,
+                (const float* sum, const float* out_gradient, std::size_t num_rows, std::size_t dim, const float* scale,
+                 float epsilon, float* sum_gradient, float* scale_gradient, float* shift_gradient),
+                (sum, out_gradient, num_rows, dim, scale, epsilon, sum_gradient, scale_gradient, shift_gradient))
+
+void add_layer_norm(const float* a, const float* b, std::size_t num_rows, std::size_t dim, const float* scale,
+                    const float* shift, float epsilon, float* sum, float* out) {
+  // Row by row, so that a row is still in the cache for its normalisation.
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    std::copy_n(a + r * dim, dim, sum + r * dim);
+    add(sum + r * dim, b + r * dim, dim);
+    std::copy_n(sum + r * dim, dim, out + r * dim);
+    layer_norm(out + r * dim, 1, dim, scale, shift, epsilon);
+  }
+}
+
+PURETOUR_VECTORISED void add_column_moments(const float* x, std::size_t num_rows, std::size_t dim, double* sums,
+                                            double* squares) {
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    for (std::size_t c = 0; c < dim; ++c) {
+      const auto value = static_cast<double>(x[r * dim + c]);
+      sums[c] += value;
+      squares[c] += value * value;
+    }
+  }
+}
+
+PURETOUR_VECTORISED void add_gradient_moments(const float* x, const float* gradient, std::size_t num_rows,
+                                              std::size_t dim, const float* mean, const float* root, double* sums,
+                                              double* products) {
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    for (std::size_t c = 0; c < dim; ++c) {
+      const float normalised = (x[r * dim + c] - mean[c]) * root[c];
+      sums[c] += static_cast<double>(gradient[r * dim + c]);
+      products[c] += static_cast<double>(gradient[r * dim + c] * normalised);
+    }
+  }
+}
+
+PURETOUR_VECTORISED void batch_norm_gradient(const float* x, const float* gradient, std::size_t num_rows,
+                                             std::size_t dim, const float* mean, const float* root,
+                                             const float* gradient_mean, const float* product_mean, const float* factor,
+                                             float* out) {
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    for (std::size_t c = 0; c < dim; ++c) {
+      const float normalised = (x[r * dim + c] - mean[c]) * root[c];
+      out[r * dim + c] = (gradient[r * dim + c] - gradient_mean[c] - normalised * product_mean[c]) * factor[c];
+    }
+  }
+}
+
+}  // namespace puretour::kernels

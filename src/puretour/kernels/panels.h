@@ -1,0 +1,36 @@
+// Rows of small matrices brought into the panels of PackedMatrix, in memory that the caller keeps.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "puretour/kernels/simd.h"
+
+namespace puretour::kernels {
+
+/// Row r becomes row r of the panels: num_rows x columns. Missing columns of the last panel are left as they are.
+inline void pack_rows(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns, float* panels) {
+  for (std::size_t c = 0; c < columns; c += kBlock) {
+    const std::size_t width = std::min(kBlock, columns - c);
+    float* panel = panels + c * num_rows;
+    if (width == kBlock) {
+      for (std::size_t r = 0; r < num_rows; ++r) std::memcpy(panel + r * kBlock, rows + r * stride + c, 64);
+    } else {
+      for (std::size_t r = 0; r < num_rows; ++r) std::copy_n(rows + r * stride + c, width, panel + r * kBlock);
+    }
+  }
+}
+
+/// Row r becomes column r of the panels: columns x num_rows.
+inline void pack_rows_as_columns(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns,
+                                 float* panels) {
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    float* to = panels + r / kBlock * columns * kBlock + r % kBlock;
+    const float* from = rows + r * stride;
+    for (std::size_t c = 0; c < columns; ++c) to[c * kBlock] = from[c];
+  }
+}
+
+}  // namespace puretour::kernels
