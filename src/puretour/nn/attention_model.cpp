@@ -6,42 +6,38 @@
 #include <cmath>
 #include <limits>
 
+#include "puretour/nn/kernel_functions.h"
+
 namespace puretour::nn {
 namespace {
 
 // The tensors of an encoded instance.
-enum Part : std::size_t { kEmbedding, kGlimpseKey, kGlimpseValue, kScoreKey, kGraphContext };
+enum Part : std::size_t { kEmbedding, kGlimpseKeyValue, kScoreKey, kGraphContext };
 
 constexpr double kMomentum = 0.1;
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Tensor AttentionModel::self_attention(const std::string& prefix, const Tensor& h) const {
-  // The weights are (H, d, d/H): one product for all heads and all three parts is many times faster than one for each.
-  const auto columns = [&](const char* name) { return weight(prefix + name).transpose(0, 1).flatten(1); };  // (d, d)
-  const std::vector<Tensor> parts =
-      h.matmul(torch::cat({columns("W_query"), columns("W_key"), columns("W_val")}, 1)).chunk(3, -1);
-  const auto num_heads = static_cast<std::int64_t>(config_.num_heads);
-  const Tensor query = split_heads(parts[0], num_heads);  // (B, H, N, d/H)
-  const Tensor key = split_heads(parts[1], num_heads);    // (B, H, N, d/H)
-  const Tensor value = split_heads(parts[2], num_heads);  // (B, H, N, d/H)
-  const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
-  const Tensor weights = torch::softmax(query.matmul(key.transpose(-1, -2)) * scale, -1);  // (B, H, N, N)
-  return merge_heads(weights.matmul(value)).matmul(weight(prefix + "W_out").flatten(0, 1));
-}
-
 std::vector<Tensor> AttentionModel::encode(const Tensor& points, Statistics statistics) {
   Tensor h = linear("init_embed", points);  // (B, N, d)
   for (std::size_t l = 0; l < config_.num_layers; ++l) {
     const std::string layer = fmt::format("embedder.layers.{}.", l);
-    h = batch_norm(layer + "1.normalizer", h + self_attention(layer + "0.module.", h), statistics, kMomentum);
-    const Tensor change = linear(layer + "2.module.2", torch::relu(linear(layer + "2.module.0", h)));
+    // The weights are (H, d, d/H): one product for all heads and all three parts is many times faster than one for
+    // each.
+    std::vector<Tensor> parts;
+    for (const char* name : {"W_query", "W_key", "W_val"}) {
+      parts.push_back(weight(layer + "0.module." + name).transpose(1, 2).flatten(0, 1));  // (d, d)
+    }
+    const Tensor attended = Network::self_attention(linear(h, torch::cat(parts)), config_.num_heads);
+    const Tensor out = weight(layer + "0.module.W_out").flatten(0, 1).t();
+    h = batch_norm(layer + "1.normalizer", h + linear(attended, out), statistics, kMomentum);
+    const Tensor change = feed_forward(layer + "2.module.0", layer + "2.module.2", kernels::Activation::kRelu, h);
     h = batch_norm(layer + "3.normalizer", h + change, statistics, kMomentum);
   }
-  const std::vector<Tensor> projected = linear("project_node_embeddings", h).chunk(3, -1);  // (B, N, d) each
-  const auto num_heads = static_cast<std::int64_t>(config_.num_heads);
-  return {h, split_heads(projected[0], num_heads), split_heads(projected[1], num_heads), projected[2],
+  const auto dim = static_cast<std::int64_t>(config_.embedding_dim);
+  const Tensor projection = weight("project_node_embeddings.weight");  // glimpse key, glimpse value, score key
+  return {h, linear(h, projection.narrow(0, 0, 2 * dim)), linear(h, projection.narrow(0, 2 * dim, dim)),
           linear("project_fixed_context", h.mean(1))};
 }
 
@@ -59,17 +55,45 @@ Tensor AttentionModel::step_log_probs(const std::vector<Tensor>& encoded, const 
   const Tensor query = linear("project_step_context", context.flatten(1, 2)) + encoded[kGraphContext].unsqueeze(1);
   const Tensor visited = steps.visited.flatten(1, 2);  // (B, GS, N)
 
-  const Tensor heads = split_heads(query, static_cast<std::int64_t>(config_.num_heads));  // (B, H, GS, d/H)
+  const auto num_heads = static_cast<std::int64_t>(config_.num_heads);
+  const Tensor heads = split_heads(query, num_heads);  // (B, H, GS, d/H)
+  const std::vector<Tensor> key_value = encoded[kGlimpseKeyValue].chunk(2, -1);
   const double head_scale = 1 / std::sqrt(static_cast<double>(heads.size(-1)));
-  const Tensor attention = (heads.matmul(encoded[kGlimpseKey].transpose(-1, -2)) * head_scale)
+  const Tensor attention = (heads.matmul(split_heads(key_value[0], num_heads).transpose(-1, -2)) * head_scale)
                                .masked_fill(visited.unsqueeze(1), kMinusInfinity);  // (B, H, GS, N)
   const Tensor glimpse =
-      linear("project_out", merge_heads(torch::softmax(attention, -1).matmul(encoded[kGlimpseValue])));  // (B, GS, d)
+      linear("project_out",
+             merge_heads(torch::softmax(attention, -1).matmul(split_heads(key_value[1], num_heads))));  // (B, GS, d)
 
   const double scale = 1 / std::sqrt(static_cast<double>(config_.embedding_dim));
   const Tensor scores = torch::tanh(glimpse.matmul(encoded[kScoreKey].transpose(-1, -2)) * scale) * config_.tanh_clip;
   return torch::log_softmax(scores.masked_fill(visited, kMinusInfinity), -1)
       .view({num_instances, num_tours, num_steps, -1});
+}
+
+Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
+  const Tensor& h = encoded[kEmbedding];
+  if (!kernels_take(h)) return Network::score_encoded(encoded, tours);
+  const TourPlanPtr plan = plan_of_tours(tours, 0);
+  const auto dim = static_cast<std::int64_t>(config_.embedding_dim);
+  const Tensor context = weight("project_step_context.weight");  // of the first and of the last node
+  const Tensor& graph = encoded[kGraphContext];                  // (B, d)
+  const Tensor first = gather_rows(h, tours.select(2, 0));       // (B, G, d)
+  const Tensor base = linear(first, context.narrow(1, 0, dim)) + graph.unsqueeze(1);
+  const Tensor start = linear("project_step_context", weight("W_placeholder").unsqueeze(0)) + graph;
+  const Tensor queries = kernel_tour_queries(base, linear(h, context.narrow(1, dim, dim)), {}, start, plan);
+
+  const auto head_dim = config_.embedding_dim / config_.num_heads;
+  const Tensor key_value = encoded[kGlimpseKeyValue].flatten(0, 1);
+  const Tensor glimpse =
+      kernel_attention(queries, {key_value, 0}, {key_value, dim}, plan_of_steps(*plan),
+                       {config_.num_heads, head_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim)))});
+  const kernels::PointerShape shape{config_.embedding_dim,
+                                    static_cast<float>(1 / std::sqrt(static_cast<double>(config_.embedding_dim))),
+                                    static_cast<float>(config_.tanh_clip)};
+  return kernel_pointer(linear("project_out", glimpse), {encoded[kScoreKey].flatten(0, 1)}, plan_of_choices(*plan, {}),
+                        shape)
+      .view(tours.sizes());
 }
 
 }  // namespace puretour::nn

@@ -17,10 +17,9 @@ class AttentionModel final : public Network {
   [[nodiscard]] std::vector<Tensor> encode(const Tensor& points, Statistics statistics) override;
   [[nodiscard]] std::optional<std::size_t> embedding_part() const override { return 0; }
   [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) override;
+  [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
 
  private:
-  [[nodiscard]] Tensor self_attention(const std::string& prefix, const Tensor& h) const;
-
   AmConfig config_;
 };
 

@@ -3,6 +3,10 @@
 
 #include <vector>
 
+#include "puretour/kernels/normalise.h"
+#include "puretour/kernels/rows.h"
+#include "puretour/nn/kernel_functions.h"
+
 namespace puretour::nn {
 namespace {
 
@@ -15,43 +19,111 @@ std::pair<Tensor, Tensor> column_sums(const Tensor& a, const Tensor& b, BatchGro
   return {sums[0], sums[1]};
 }
 
+// The same by kernels: of the values and their squares, or of the gradients and their products with the normalised
+// values.
+template <class Moments>
+std::pair<std::vector<double>, std::vector<double>> kernel_sums(std::size_t dim, BatchGroup& group, std::size_t member,
+                                                                const Moments& moments) {
+  std::vector<double> sums(2 * dim);
+  moments(sums.data(), sums.data() + dim);
+  group.add_up(member, sums);
+  const auto middle = sums.begin() + static_cast<std::ptrdiff_t>(dim);
+  return {{sums.begin(), middle}, {middle, sums.end()}};
+}
+
 class GroupBatchNorm : public torch::autograd::Function<GroupBatchNorm> {
  public:
   static Tensor forward(torch::autograd::AutogradContext* context, const Tensor& rows, const Tensor& scale,
                         const Tensor& shift, const Tensor& mean, const Tensor& root, double num_rows,
                         std::int64_t group, std::int64_t member) {
-    const Tensor normalised = (rows - mean) * root;
-    context->save_for_backward({normalised, scale, root});
+    context->save_for_backward({rows, scale, mean, root});
     context->saved_data["num_rows"] = num_rows;
     context->saved_data["group"] = group;
     context->saved_data["member"] = member;
-    return torch::addcmul(shift, normalised, scale);
+    if (!kernels_take(rows)) return torch::addcmul(shift, (rows - mean) * root, scale);
+    Tensor out = rows.clone();
+    const Tensor factor = root * scale;
+    kernels::scale_rows(out.data_ptr<float>(), static_cast<std::size_t>(rows.size(0)),
+                        static_cast<std::size_t>(rows.size(1)), mean.data_ptr<float>(), factor.data_ptr<float>(),
+                        shift.data_ptr<float>());
+    return out;
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const Tensor& normalised = saved[0];
-    const Tensor& scale = saved[1];
-    const Tensor& root = saved[2];
     const Tensor gradient = gradients[0].contiguous();
-    const Tensor product = gradient * normalised;
     auto& group = *reinterpret_cast<BatchGroup*>(context->saved_data["group"].toInt());  // NOLINT: outlives the graph
     const auto member = static_cast<std::size_t>(context->saved_data["member"].toInt());
     const double num_rows = context->saved_data["num_rows"].toDouble();
+    return kernels_take(gradient) ? by_kernels(saved, gradient, group, member, num_rows)
+                                  : by_torch(saved, gradient, group, member, num_rows);
+  }
+
+ private:
+  // The gradients of the parameters are sums over this member's rows: the members' are added up later.
+  static torch::autograd::variable_list by_torch(const torch::autograd::variable_list& saved, const Tensor& gradient,
+                                                 BatchGroup& group, std::size_t member, double num_rows) {
+    const Tensor& scale = saved[1];
+    const Tensor& root = saved[3];
+    const Tensor normalised = (saved[0] - saved[2]) * root;
+    const Tensor product = gradient * normalised;
     const auto [shift_sum, scale_sum] = column_sums(gradient, product, group, member);
     const Tensor shift_mean = (shift_sum / num_rows).to(gradient.dtype());
     const Tensor scale_mean = (scale_sum / num_rows).to(gradient.dtype());
     const Tensor of_rows = (gradient - shift_mean - normalised * scale_mean) * (scale * root);
-    // Those of the parameters are sums over this member's rows: the members' are added up later.
     return {of_rows, product.sum(0), gradient.sum(0), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
+  }
+
+  static torch::autograd::variable_list by_kernels(const torch::autograd::variable_list& saved, const Tensor& gradient,
+                                                   BatchGroup& group, std::size_t member, double num_rows) {
+    const auto* x = saved[0].data_ptr<float>();
+    const auto* mean = saved[2].data_ptr<float>();
+    const auto* root = saved[3].data_ptr<float>();
+    const auto rows = static_cast<std::size_t>(gradient.size(0));
+    const auto dim = static_cast<std::size_t>(gradient.size(1));
+    Tensor of_scale = torch::empty_like(saved[1]);
+    Tensor of_shift = torch::empty_like(saved[1]);
+    const auto [gradients, products] = kernel_sums(dim, group, member, [&](double* sums, double* product_sums) {
+      kernels::add_gradient_moments(x, gradient.data_ptr<float>(), rows, dim, mean, root, sums, product_sums);
+      for (std::size_t c = 0; c < dim; ++c) {
+        of_shift.data_ptr<float>()[c] = static_cast<float>(sums[c]);
+        of_scale.data_ptr<float>()[c] = static_cast<float>(product_sums[c]);
+      }
+    });
+    std::vector<float> gradient_mean(dim);
+    std::vector<float> product_mean(dim);
+    for (std::size_t c = 0; c < dim; ++c) {
+      gradient_mean[c] = static_cast<float>(gradients[c] / num_rows);
+      product_mean[c] = static_cast<float>(products[c] / num_rows);
+    }
+    const Tensor factor = saved[1] * saved[3];
+    Tensor of_rows = torch::empty_like(gradient);
+    kernels::batch_norm_gradient(x, gradient.data_ptr<float>(), rows, dim, mean, root, gradient_mean.data(),
+                                 product_mean.data(), factor.data_ptr<float>(), of_rows.data_ptr<float>());
+    return {of_rows, of_scale, of_shift, Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
   }
 };
 
+// Column sums of the rows and of their squares.
+std::pair<Tensor, Tensor> moments_of(const Tensor& rows, BatchGroup& group, std::size_t member) {
+  if (!kernels_take(rows)) return column_sums(rows, rows * rows, group, member);
+  const auto dim = static_cast<std::size_t>(rows.size(1));
+  const auto [sums, squares] = kernel_sums(dim, group, member, [&](double* of_values, double* of_squares) {
+    kernels::add_column_moments(rows.data_ptr<float>(), static_cast<std::size_t>(rows.size(0)), dim, of_values,
+                                of_squares);
+  });
+  const auto tensor = [&](const std::vector<double>& values) {
+    return torch::tensor(at::ArrayRef<double>(values), torch::kFloat64);
+  };
+  return {tensor(sums), tensor(squares)};
+}
+
 }  // namespace
 
-GroupNormalised group_batch_norm(const Tensor& rows, const Tensor& scale, const Tensor& shift, double epsilon,
+GroupNormalised group_batch_norm(const Tensor& given, const Tensor& scale, const Tensor& shift, double epsilon,
                                  BatchGroup& group, std::size_t member) {
+  const Tensor rows = given.contiguous();
   GroupNormalised result;
   Tensor root;
   {
@@ -59,7 +131,7 @@ GroupNormalised group_batch_norm(const Tensor& rows, const Tensor& scale, const 
     std::vector<double> count = {static_cast<double>(rows.size(0))};
     group.add_up(member, count);
     result.num_rows = count[0];
-    const auto [sum, squares] = column_sums(rows, rows * rows, group, member);
+    const auto [sum, squares] = moments_of(rows, group, member);
     const Tensor mean = sum / result.num_rows;
     const Tensor variance = (squares / result.num_rows - mean * mean).clamp_min(0);
     root = (variance + epsilon).rsqrt().to(rows.dtype());

@@ -9,6 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "puretour/infer/invit_views.h"
+#include "puretour/nn/kernel_functions.h"
+
 namespace puretour::nn {
 namespace {
 
@@ -178,6 +181,216 @@ Tensor Invit::step_log_probs(const std::vector<Tensor>& encoded, const Steps& st
   return torch::full({log_probs.size(0), points.size(1)}, kMinusInfinity, points.options())
       .scatter(1, nodes, log_probs)
       .view(steps.visited.sizes());
+}
+
+// The tokens of one encoder for all views, one view after the other. A token is a point of some kind: columns 3 kind to
+// 3 kind + 2 of its row hold x, y and 1, so that one product embeds all kinds.
+struct Invit::Tokens {
+  std::int64_t num_kinds = 0;
+  std::vector<float> rows;
+  std::vector<std::size_t> begin = {0};         // of each view; and the end
+  std::vector<std::size_t> needed_begin = {0};  // the same, with only the tokens that the decoder reads: the first ones
+
+  void add(FloatPoint place, std::int64_t kind) {
+    const std::size_t first = rows.size() + static_cast<std::size_t>(3 * kind);
+    rows.resize(rows.size() + static_cast<std::size_t>(3 * num_kinds));
+    rows[first] = place.x;
+    rows[first + 1] = place.y;
+    rows[first + 2] = 1;
+  }
+  void end_view(std::size_t num_needed) {
+    begin.push_back(rows.size() / static_cast<std::size_t>(3 * num_kinds));
+    needed_begin.push_back(needed_begin.back() + num_needed);
+  }
+  [[nodiscard]] std::size_t num_views() const { return begin.size() - 1; }
+  [[nodiscard]] bool all_needed() const { return begin.back() == needed_begin.back(); }
+};
+
+struct Invit::ViewBatch {
+  std::vector<Tokens> tokens;             // of the action encoder and the state encoders
+  std::vector<std::size_t> option_begin;  // of the actions of each view; and the end
+  std::vector<std::int32_t> chosen;       // per view: number of the action, or -1
+
+  [[nodiscard]] std::size_t num_actions(std::size_t view) const { return option_begin[view + 1] - option_begin[view]; }
+};
+
+Invit::ViewBatch Invit::views_of_tours(const Tensor& points, const Tensor& tours) const {
+  enum Kind : std::int64_t { kNeighbour, kLast, kFirst, kAggregate };
+  ViewBatch views;
+  views.option_begin = {0};
+  views.tokens.resize(config_.state_views.size() + 1);
+  views.tokens[0].num_kinds = 2;
+  for (std::size_t i = 1; i < views.tokens.size(); ++i)
+    views.tokens[i].num_kinds = config_.aggregate_whole_graph ? 4 : 3;
+  const Tensor coordinates = points.contiguous();
+  const Tensor orders = tours.contiguous();
+  const auto* coordinate = coordinates.data_ptr<float>();
+  const auto* order = orders.data_ptr<std::int64_t>();
+  const auto num_nodes = static_cast<std::size_t>(points.size(1));
+  std::vector<Point> instance(num_nodes);
+  std::vector<FloatPoint> places;
+  for (std::int64_t b = 0; b < points.size(0); ++b) {
+    for (Point& p : instance) {
+      p = {static_cast<double>(coordinate[0]), static_cast<double>(coordinate[1])};
+      coordinate += 2;
+    }
+    const RemainingNeighbours neighbours(instance);
+    for (std::int64_t g = 0; g < tours.size(1); ++g, order += num_nodes) {
+      InvitWalk walk(config_, instance, neighbours);
+      for (std::size_t t = 1; t < num_nodes; ++t) {
+        walk.visit(static_cast<NodeId>(order[t - 1]));
+        const InvitView view = walk.look();
+        const std::size_t k = view.num_actions;
+        place_action_tokens(view, places);
+        for (std::size_t j = 0; j <= k; ++j) views.tokens[0].add(places[j], j < k ? kNeighbour : kLast);
+        views.tokens[0].end_view(k + 1);
+        for (std::size_t i = 0; i < config_.state_views.size(); ++i) {
+          Tokens& tokens = views.tokens[i + 1];
+          const bool aggregate = config_.aggregate_whole_graph;
+          place_state_tokens(view, std::min(config_.state_views[i], view.nearest.size()), aggregate, places);
+          for (std::size_t j = 0; j < places.size(); ++j) {
+            const bool is_aggregate = aggregate && j + 1 == places.size();
+            tokens.add(places[j], j == k ? kLast : j == k + 1 ? kFirst : is_aggregate ? kAggregate : kNeighbour);
+          }
+          tokens.end_view(k + 2);
+        }
+        views.option_begin.push_back(views.option_begin.back() + k);
+        const auto actions = view.actions();
+        const auto found = std::find(actions.begin(), actions.end(), static_cast<NodeId>(order[t]));
+        views.chosen.push_back(found == actions.end() ? -1 : static_cast<std::int32_t>(found - actions.begin()));
+      }
+    }
+  }
+  return views;
+}
+
+Tensor Invit::embed(const std::string& prefix, const std::vector<std::string>& kinds, const Tokens& tokens) const {
+  std::vector<Tensor> parts;
+  for (const std::string& kind : kinds) {
+    parts.push_back(weight(prefix + kind + ".weight"));             // (d, 2)
+    parts.push_back(weight(prefix + kind + ".bias").unsqueeze(1));  // (d, 1)
+  }
+  const Tensor rows = torch::empty({static_cast<std::int64_t>(tokens.begin.back()), 3 * tokens.num_kinds});
+  std::copy(tokens.rows.begin(), tokens.rows.end(), rows.data_ptr<float>());
+  return kernel_linear(rows, torch::cat(parts, 1), {});
+}
+
+Tensor Invit::encode_rows(const std::string& prefix, std::size_t num_layers, Tensor h, const Tokens& tokens) const {
+  const auto dim = static_cast<std::int64_t>(config_.embedding_dim);
+  // The scale of this attention is that of the whole width, not of a head.
+  const kernels::AttentionShape shape{config_.num_heads, config_.embedding_dim / config_.num_heads,
+                                      static_cast<float>(1 / std::sqrt(static_cast<double>(dim)))};
+  auto all = c10::make_intrusive<AttentionPlan>();
+  auto needed = c10::make_intrusive<AttentionPlan>();
+  std::vector<std::int64_t> needed_rows;
+  for (std::size_t v = 0; v < tokens.num_views(); ++v) {
+    const std::size_t count = tokens.begin[v + 1] - tokens.begin[v];
+    const std::size_t num_needed = tokens.needed_begin[v + 1] - tokens.needed_begin[v];
+    all->groups.push_back({tokens.begin[v], count, tokens.begin[v], count});
+    needed->groups.push_back({tokens.needed_begin[v], num_needed, tokens.begin[v], count});
+    for (std::size_t j = 0; j < num_needed; ++j) needed_rows.push_back(static_cast<std::int64_t>(tokens.begin[v] + j));
+  }
+  for (std::size_t l = 0; l < num_layers; ++l) {
+    const std::string attention = fmt::format("{}encoder.MHA_layers.{}.", prefix, l);
+    const auto part = [&](const char* name) { return fmt::format("{}encoder.{}.{}", prefix, name, l); };
+    const Tensor query = weight(attention + "w_qs.weight");
+    const Tensor key = weight(attention + "w_ks.weight");
+    const Tensor value = weight(attention + "w_vs.weight");
+    Tensor attended;
+    if (l + 1 == num_layers && !tokens.all_needed()) {
+      const Tensor key_value = kernel_linear(h, torch::cat({key, value}), {});
+      h = kernel_take_rows(h, needed_rows);
+      attended = kernel_attention(kernel_linear(h, query, {}), {key_value, 0}, {key_value, dim}, needed, shape);
+    } else {
+      attended = kernel_self_attention(kernel_linear(h, torch::cat({query, key, value}), {}), all, shape);
+    }
+    const auto norm = [&](const std::string& name, const Tensor& a, const Tensor& b, double epsilon) {
+      return kernel_add_layer_norm(a, b, weight(name + ".weight"), weight(name + ".bias"), epsilon);
+    };
+    const Tensor u = norm(attention + "layer_norm", linear(attention + "fc", attended), h, kAttentionNormEpsilon);
+    const Tensor h1 = norm(part("norm1_layers"), h, u, kNormEpsilon);
+    const Tensor change = feed_forward(part("linear1_layers"), part("linear2_layers"), kernels::Activation::kRelu, h1);
+    h = norm(part("norm2_layers"), h1, change, kNormEpsilon);
+  }
+  return h;
+}
+
+// Log-probabilities of what was chosen: (V).
+Tensor Invit::decode_rows(const Tensor& actions, const std::vector<Tensor>& states, const ViewBatch& views) const {
+  const auto dim = static_cast<std::int64_t>(config_.embedding_dim);
+  const std::size_t num_views = views.chosen.size();
+  // Rows of the options, of the last and of the first node among the needed ones of an encoder.
+  struct Numbers {
+    std::vector<std::int64_t> options;
+    std::vector<std::int64_t> last;
+    std::vector<std::int64_t> first;
+  };
+  const auto numbers_of = [&](const Tokens& tokens) {
+    Numbers numbers;
+    for (std::size_t v = 0; v < num_views; ++v) {
+      const auto begin = static_cast<std::int64_t>(tokens.needed_begin[v]);
+      const auto k = static_cast<std::int64_t>(views.num_actions(v));
+      for (std::int64_t j = 0; j < k; ++j) numbers.options.push_back(begin + j);
+      numbers.last.push_back(begin + k);
+      numbers.first.push_back(begin + k + 1);  // of state views only
+    }
+    return numbers;
+  };
+  const Numbers of_actions = numbers_of(views.tokens[0]);
+  std::vector<Tensor> options = {kernel_take_rows(actions, of_actions.options)};
+  std::vector<Tensor> query = {kernel_take_rows(actions, of_actions.last)};
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const Numbers of_state = numbers_of(views.tokens[i + 1]);
+    options.push_back(kernel_take_rows(states[i], of_state.options));
+    query.push_back(kernel_take_rows(states[i], of_state.last));
+    query.push_back(kernel_take_rows(states[i], of_state.first));
+  }
+  auto plan = c10::make_intrusive<AttentionPlan>();
+  auto choices = c10::make_intrusive<PointerPlan>();
+  choices->chosen = views.chosen;
+  for (std::size_t v = 0; v < num_views; ++v) {
+    plan->groups.push_back({v, 1, views.option_begin[v], views.num_actions(v)});
+    choices->groups.push_back({plan->groups.back(), choices->chosen.data() + v});
+  }
+  const Tensor option = torch::cat(options, 1);  // (R, d (S + 1))
+  const Tensor keys = linear("WK_att_decoder", option);
+  const Tensor values = linear(option, weight("WV_att_decoder.weight").narrow(0, 0, kDecoderLayers * dim),
+                               weight("WV_att_decoder.bias").narrow(0, 0, kDecoderLayers * dim));
+  Tensor h = linear("query_mlp", torch::cat(query, 1));  // (V, d)
+  const std::size_t head_dim = config_.embedding_dim / config_.num_heads;
+  const kernels::AttentionShape shape{config_.num_heads, head_dim,
+                                      static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim)))};
+  for (std::int64_t l = 0; l < kDecoderLayers; ++l) {
+    const std::string layer = fmt::format("decoder.decoder_layers.{}.", l);
+    const Tensor attended =
+        kernel_attention(linear(layer + "Wq_att", h), {keys, l * dim}, {values, l * dim}, plan, shape);
+    h = kernel_add_layer_norm(h, linear(layer + "W0_att", attended), weight(layer + "BN_att.weight"),
+                              weight(layer + "BN_att.bias"), kNormEpsilon);
+    const Tensor change = feed_forward(layer + "W1_MLP", layer + "W2_MLP", kernels::Activation::kRelu, h);
+    h = kernel_add_layer_norm(h, change, weight(layer + "BN_MLP.weight"), weight(layer + "BN_MLP.bias"), kNormEpsilon);
+  }
+  return kernel_pointer(linear("decoder.Wq_final", h), {keys, kDecoderLayers * dim}, choices,
+                        {config_.embedding_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(dim))),
+                         static_cast<float>(config_.tanh_clip)});
+}
+
+Tensor Invit::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
+  const Tensor& points = encoded[0];
+  if (!kernels_take(points) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
+  const ViewBatch views = views_of_tours(points, tours);
+  const Tensor actions =
+      encode_rows("action_encoder.", config_.num_action_layers,
+                  embed("action_encoder.", {"input_emb", "input_emb_for_last"}, views.tokens[0]), views.tokens[0]);
+  std::vector<Tensor> states;
+  for (std::size_t i = 0; i < config_.state_views.size(); ++i) {
+    const std::string prefix = fmt::format("state_encoders.{}.", i);
+    std::vector<std::string> kinds = {"input_emb", "input_emb_for_last", "input_emb_for_first"};
+    if (config_.aggregate_whole_graph) kinds.emplace_back("agg_emb");
+    const Tokens& tokens = views.tokens[i + 1];
+    states.push_back(encode_rows(prefix, config_.num_state_layers, embed(prefix, kinds, tokens), tokens));
+  }
+  const Tensor log_probs = decode_rows(actions, states, views).view({tours.size(0), tours.size(1), tours.size(2) - 1});
+  return torch::constant_pad_nd(log_probs, {1, 0}, 0);
 }
 
 }  // namespace puretour::nn

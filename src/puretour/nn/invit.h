@@ -19,8 +19,21 @@ class Invit final : public Network {
   [[nodiscard]] std::optional<std::size_t> embedding_part() const override { return std::nullopt; }
   /// Minus infinity also for nodes outside the action view.
   [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) override;
+  [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
 
  private:
+  // By kernels, without padding.
+  struct Tokens;
+  struct ViewBatch;
+  [[nodiscard]] ViewBatch views_of_tours(const Tensor& points, const Tensor& tours) const;
+  [[nodiscard]] Tensor embed(const std::string& prefix, const std::vector<std::string>& kinds,
+                             const Tokens& tokens) const;
+  [[nodiscard]] Tensor encode_rows(const std::string& prefix, std::size_t num_layers, Tensor h,
+                                   const Tokens& tokens) const;
+  [[nodiscard]] Tensor decode_rows(const Tensor& actions, const std::vector<Tensor>& states,
+                                   const ViewBatch& views) const;
+
+  // By LibTorch's own operations, with padding.
   struct Views;
   [[nodiscard]] Views views_of(const Tensor& points, const Steps& steps) const;
   [[nodiscard]] Tensor encode_tokens(const std::string& prefix, std::size_t num_layers, Tensor h,

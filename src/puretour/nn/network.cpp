@@ -12,6 +12,7 @@
 #include "puretour/nn/attention_model.h"
 #include "puretour/nn/group_batch_norm.h"
 #include "puretour/nn/invit.h"
+#include "puretour/nn/kernel_functions.h"
 #include "puretour/nn/pointerformer.h"
 
 namespace puretour::nn {
@@ -132,8 +133,37 @@ void Network::initialise_with(const std::function<void(Tensor& values, double bo
 }
 
 Tensor Network::linear(const std::string& name, const Tensor& x) const {
-  const auto bias = weights_.find(name + ".bias");
-  return torch::linear(x, weight(name + ".weight"), bias == weights_.end() ? Tensor() : bias->second);
+  const auto found = weights_.find(name + ".bias");
+  return linear(x, weight(name + ".weight"), found == weights_.end() ? Tensor() : found->second);
+}
+
+Tensor Network::linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return kernels_take(x) ? kernel_linear(x, weight, bias) : torch::linear(x, weight, bias);
+}
+
+Tensor Network::feed_forward(const std::string& first, const std::string& second, kernels::Activation activation,
+                             const Tensor& x) const {
+  if (kernels_take(x)) {
+    return kernel_feed_forward(x, weight(first + ".weight"), weight(first + ".bias"), weight(second + ".weight"),
+                               weight(second + ".bias"), activation);
+  }
+  const Tensor hidden = linear(first, x);
+  return linear(second, activation == kernels::Activation::kRelu ? torch::relu(hidden) : torch::gelu(hidden));
+}
+
+Tensor Network::self_attention(const Tensor& qkv, std::size_t num_heads) {
+  const std::int64_t dim = qkv.size(2) / 3;
+  const std::int64_t head_dim = dim / static_cast<std::int64_t>(num_heads);
+  const double scale = 1 / std::sqrt(static_cast<double>(head_dim));
+  if (kernels_take(qkv)) {
+    const kernels::AttentionShape shape{num_heads, static_cast<std::size_t>(head_dim), static_cast<float>(scale)};
+    return kernel_self_attention(qkv.flatten(0, 1), plan_of_instances(qkv.size(0), qkv.size(1)), shape)
+        .view({qkv.size(0), qkv.size(1), dim});
+  }
+  const std::vector<Tensor> parts = qkv.chunk(3, -1);
+  const auto heads = [&](std::size_t part) { return split_heads(parts[part], static_cast<std::int64_t>(num_heads)); };
+  const Tensor weights = torch::softmax(heads(0).matmul(heads(1).transpose(-1, -2)) * scale, -1);  // (B, H, N, N)
+  return merge_heads(weights.matmul(heads(2)));
 }
 
 Tensor Network::batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum) {

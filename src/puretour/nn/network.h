@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "puretour/base/rng.h"
+#include "puretour/kernels/feed_forward.h"
 #include "puretour/models/checkpoint.h"
 #include "puretour/nn/batch_group.h"
 #include "puretour/nn/torch.h"
@@ -64,7 +65,7 @@ class Network : public torch::nn::Module {
   /// running statistics of batch normalisations move.
   [[nodiscard]] Tensor score(const Tensor& points, const Tensor& tours);
   /// The same for instances that are encoded already.
-  [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours);
+  [[nodiscard]] virtual Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours);
 
   /// Which of the tensors of encode() are the node embeddings (B, N, d) that decoding starts from; none if the network
   /// has no encoder.
@@ -100,6 +101,12 @@ class Network : public torch::nn::Module {
 
   /// NAME.weight and, where it exists, NAME.bias.
   [[nodiscard]] Tensor linear(const std::string& name, const Tensor& x) const;
+  [[nodiscard]] static Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+  /// Two linear layers by name, with an activation between them.
+  [[nodiscard]] Tensor feed_forward(const std::string& first, const std::string& second, kernels::Activation activation,
+                                    const Tensor& x) const;
+  /// Attention of all nodes of an instance to all of them, from queries, keys and values side by side (B, N, 3d).
+  [[nodiscard]] static Tensor self_attention(const Tensor& qkv, std::size_t num_heads);
   /// Over all rows (all but the last dimension); batch statistics in training mode, running ones otherwise.
   [[nodiscard]] Tensor batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum);
   [[nodiscard]] Tensor layer_norm(const std::string& name, const Tensor& x, double epsilon) const;

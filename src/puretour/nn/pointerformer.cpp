@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "puretour/nn/kernel_functions.h"
+
 namespace puretour::nn {
 namespace {
 
@@ -28,26 +30,19 @@ Tensor features_of(const Tensor& points) {
 
 }  // namespace
 
-Tensor Pointerformer::self_attention(const std::string& prefix, const Tensor& h) const {
-  const auto num_heads = static_cast<std::int64_t>(config_.num_heads);
-  const std::vector<Tensor> qkv = torch::linear(h, weight(prefix + "in_proj_weight")).chunk(3, -1);
-  const Tensor query = split_heads(qkv[0], num_heads);  // (B, H, N, d/H)
-  const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
-  const Tensor weights =
-      torch::softmax(query.matmul(split_heads(qkv[1], num_heads).transpose(-1, -2)) * scale, -1);  // (B, H, N, N)
-  return linear(prefix + "out_proj", merge_heads(weights.matmul(split_heads(qkv[2], num_heads))));
-}
-
 std::vector<Tensor> Pointerformer::encode(const Tensor& points, Statistics statistics) {
   const Tensor features = features_of(points);                    // (B, N, 24)
   Tensor x1 = linear("encoder.init_projection_layer", features);  // (B, N, d)
   Tensor x2 = x1;
   for (std::size_t l = 0; l < config_.num_layers; ++l) {
     const std::string block = fmt::format("encoder.sequence.reversible_blocks.{}.", l);
-    x1 = x1 + self_attention(block + "f_block.mha.",
-                             batch_norm(block + "f_block.mixing_layer_norm", x2, statistics, kMomentum));
+    const Tensor attending = batch_norm(block + "f_block.mixing_layer_norm", x2, statistics, kMomentum);
+    const Tensor attended =
+        self_attention(linear(attending, weight(block + "f_block.mha.in_proj_weight")), config_.num_heads);
+    x1 = x1 + linear(block + "f_block.mha.out_proj", attended);
     const Tensor normalised = batch_norm(block + "g_block.output_layer_norm", x1, statistics, kMomentum);
-    x2 = x2 + linear(block + "g_block.output_dense", torch::gelu(linear(block + "g_block.feed_forward", normalised)));
+    x2 = x2 + feed_forward(block + "g_block.feed_forward", block + "g_block.output_dense", kernels::Activation::kGelu,
+                           normalised);
   }
   return {x2, linear("decoder.Wk", x2), linear("decoder.Wq_graph", x2.mean(1)), features};
 }
@@ -72,6 +67,33 @@ Tensor Pointerformer::step_log_probs(const std::vector<Tensor>& encoded, const S
   constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
   const Tensor probabilities = torch::softmax(scores.masked_fill(visited, kMinusInfinity), -1);
   return torch::log(probabilities + kProbabilityFloor).masked_fill(visited, kMinusInfinity).view(steps.visited.sizes());
+}
+
+Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
+  const Tensor& e = encoded[kEmbedding];
+  if (!kernels_take(e) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
+  const TourPlanPtr plan = plan_of_tours(tours, 1);
+  // All parts of the query go through one more layer: folded into theirs, it costs a product per node, not per step.
+  const Tensor query_map = weight("decoder.wq.weight");
+  const auto folded = [&](const char* name) { return query_map.matmul(weight(name)); };
+  const Tensor base = linear(gather_rows(e, tours.select(2, 0)), folded("decoder.Wq_first.weight")) +
+                      linear(encoded[kGraphQuery], query_map).unsqueeze(1);  // (B, G, d)
+  const Tensor visited = linear(e, folded("decoder.W_visited.weight")) / static_cast<double>(e.size(1));
+  const Tensor queries =
+      kernel_tour_queries(base, linear(e, folded("decoder.Wq_last.weight")), visited, {}, plan);  // (B G S, d)
+
+  // The distance of the features, divided by sqrt(2), is that of the coordinates, doubled, and the first four angles:
+  // the other angles are pi / 2 minus these, and each difference of coordinates occurs eight times.
+  const Tensor coordinates =
+      torch::cat({encoded[kFeatures].narrow(2, 8, 2) * 2, encoded[kFeatures].narrow(2, 0, 4)}, 2).transpose(1, 2);
+  const double scale =
+      1 / (static_cast<double>(config_.num_heads) * std::sqrt(static_cast<double>(config_.embedding_dim)));
+  const kernels::PointerShape shape{config_.embedding_dim, static_cast<float>(scale),
+                                    static_cast<float>(config_.tanh_clip), static_cast<float>(kProbabilityFloor)};
+  const Tensor log_probs =
+      kernel_pointer(queries, {encoded[kKey].flatten(0, 1)}, plan_of_choices(*plan, coordinates.detach()), shape)
+          .view({tours.size(0), tours.size(1), plan->num_steps()});
+  return torch::constant_pad_nd(log_probs, {1, 0}, 0);
 }
 
 }  // namespace puretour::nn

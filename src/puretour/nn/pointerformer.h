@@ -21,10 +21,9 @@ class Pointerformer final : public Network {
   [[nodiscard]] std::optional<std::size_t> embedding_part() const override { return 0; }
   /// log(p + 1e-8), as the original has it.
   [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) override;
+  [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
 
  private:
-  [[nodiscard]] Tensor self_attention(const std::string& prefix, const Tensor& h) const;
-
   PointerformerConfig config_;
 };
 

@@ -18,7 +18,10 @@ double closed_length(std::span<const Point> points, std::span<const NodeId> orde
   Point previous = points[static_cast<std::size_t>(order.back())];
   for (const NodeId node : order) {
     const Point p = points[static_cast<std::size_t>(node)];
-    length += std::hypot(p.x - previous.x, p.y - previous.y);
+    // Not hypot: its last bit depends on the C library.
+    const double dx = p.x - previous.x;
+    const double dy = p.y - previous.y;
+    length += std::sqrt(dx * dx + dy * dy);
     previous = p;
   }
   return length;

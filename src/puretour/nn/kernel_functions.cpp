@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/nn/kernel_functions.h"
+
+#include <algorithm>
+#include <span>
+
+#include "puretour/kernels/group_attention.h"
+#include "puretour/kernels/matrix.h"
+#include "puretour/kernels/normalise.h"
+#include "puretour/kernels/rows.h"
+
+namespace puretour::nn {
+namespace {
+
+using kernels::MutableRows;
+using kernels::PackedMatrix;
+using kernels::Rows;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+std::span<const float> values_of(const Tensor& x) {
+  return {x.data_ptr<float>(), static_cast<std::size_t>(x.numel())};
+}
+
+float* data(const Tensor& x) {
+  return x.data_ptr<float>();
+}
+
+std::size_t extent(const Tensor& x, std::int64_t dimension) {
+  return static_cast<std::size_t>(x.size(dimension));
+}
+
+Rows columns(const Tensor& rows, std::int64_t first) {
+  return {rows.data_ptr<float>() + first, extent(rows, 1)};
+}
+
+MutableRows mutable_columns(const Tensor& rows, std::int64_t first) {
+  return {rows.data_ptr<float>() + first, extent(rows, 1)};
+}
+
+kernels::Linear packed(const Tensor& weight, const Tensor& bias) {
+  return kernels::make_linear(values_of(weight), values_of(bias), extent(weight, 0), extent(weight, 1));
+}
+
+PackedMatrix packed_transposed(const Tensor& weight) {
+  return PackedMatrix::from_rows(values_of(weight), extent(weight, 0), extent(weight, 1));
+}
+
+// LibTorch's functions want defined tensors: an empty one stands for none.
+Tensor or_empty(const Tensor& x, const Tensor& like) {
+  return x.defined() ? x : torch::empty({0}, like.options().requires_grad(false));
+}
+float* data_or_null(const Tensor& x) {
+  return x.defined() && x.numel() > 0 ? x.data_ptr<float>() : nullptr;
+}
+
+// Plans go through the graph as opaque objects.
+template <class Plan>
+c10::IValue capsule(const c10::intrusive_ptr<Plan>& plan) {
+  return c10::IValue::make_capsule(plan);
+}
+template <class Plan>
+const Plan& from_capsule(const c10::IValue& value) {
+  return static_cast<const Plan&>(*value.toCapsule());
+}
+
+c10::IValue numbers(const kernels::AttentionShape& shape) {
+  return std::vector<double>{static_cast<double>(shape.num_heads), static_cast<double>(shape.head_dim),
+                             static_cast<double>(shape.scale)};
+}
+kernels::AttentionShape attention_shape(const c10::IValue& value) {
+  const std::vector<double> v = value.toDoubleVector();
+  return {static_cast<std::size_t>(v[0]), static_cast<std::size_t>(v[1]), static_cast<float>(v[2])};
+}
+
+class Linear : public torch::autograd::Function<Linear> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    context->save_for_backward({x, weight});
+    context->saved_data["x"] = x.requires_grad();
+    context->saved_data["bias"] = bias.numel() > 0;
+    Tensor out = torch::empty({x.size(0), weight.size(0)}, x.options());
+    packed(weight, bias).apply(data(x), extent(x, 0), data(out));
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const Tensor& x = saved[0];
+    const Tensor& weight = saved[1];
+    const Tensor gradient = gradients[0].contiguous();
+    const std::size_t num_rows = extent(x, 0);
+    Tensor of_x;
+    if (context->saved_data["x"].toBool()) {
+      of_x = torch::empty_like(x);
+      multiply(data(gradient), num_rows, extent(gradient, 1), view_of(packed_transposed(weight)), nullptr, data(of_x),
+               extent(x, 1));
+    }
+    Tensor of_weight = torch::zeros_like(weight);
+    kernels::add_transposed_product(data(gradient), extent(gradient, 1), extent(gradient, 1), data(x), extent(x, 1),
+                                    extent(x, 1), num_rows, data(of_weight), extent(weight, 1));
+    Tensor of_bias;
+    if (context->saved_data["bias"].toBool()) {
+      of_bias = torch::zeros({weight.size(0)}, weight.options());
+      kernels::add_column_sums(data(gradient), num_rows, extent(gradient, 1), extent(gradient, 1), data(of_bias));
+    }
+    return {of_x, of_weight, of_bias};
+  }
+};
+
+class FeedForward : public torch::autograd::Function<FeedForward> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
+                        const Tensor& second_weight, const Tensor& second_bias, std::int64_t activation) {
+    context->save_for_backward({x, first_weight, first_bias, second_weight, second_bias});
+    context->saved_data["activation"] = activation;
+    Tensor out = torch::empty({x.size(0), second_weight.size(0)}, x.options());
+    layers(first_weight, first_bias, second_weight, second_bias, activation).apply(data(x), extent(x, 0), data(out));
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const Tensor& x = saved[0];
+    const Tensor gradient = gradients[0].contiguous();
+    const auto of_layers = layers(saved[1], saved[2], saved[3], saved[4], context->saved_data["activation"].toInt());
+    const kernels::TransposedFeedForward transposed{packed_transposed(saved[1]), packed_transposed(saved[3])};
+    Tensor of_x = torch::empty_like(x);
+    std::vector<Tensor> sums;
+    for (std::size_t i = 1; i < saved.size(); ++i) sums.push_back(torch::zeros_like(saved[i]));
+    kernels::feed_forward_gradient(of_layers, transposed, data(x), extent(x, 0), data(gradient), data(of_x),
+                                   {data(sums[0]), data(sums[1]), data(sums[2]), data(sums[3])});
+    return {of_x, sums[0], sums[1], sums[2], sums[3], Tensor()};
+  }
+
+ private:
+  static kernels::FeedForward layers(const Tensor& first_weight, const Tensor& first_bias, const Tensor& second_weight,
+                                     const Tensor& second_bias, std::int64_t activation) {
+    return {packed(first_weight, first_bias), packed(second_weight, second_bias),
+            static_cast<kernels::Activation>(activation)};
+  }
+};
+
+class AddLayerNorm : public torch::autograd::Function<AddLayerNorm> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& a, const Tensor& b, const Tensor& scale,
+                        const Tensor& shift, double epsilon) {
+    Tensor sum = torch::empty_like(a);
+    Tensor out = torch::empty_like(a);
+    kernels::add_layer_norm(data(a), data(b), extent(a, 0), extent(a, 1), data(scale), data(shift),
+                            static_cast<float>(epsilon), data(sum), data(out));
+    context->save_for_backward({sum, scale});
+    context->saved_data["epsilon"] = epsilon;
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const Tensor& sum = saved[0];
+    const Tensor& scale = saved[1];
+    const Tensor gradient = gradients[0].contiguous();
+    Tensor of_sum = torch::empty_like(sum);
+    Tensor of_scale = torch::zeros_like(scale);
+    Tensor of_shift = torch::zeros_like(scale);
+    kernels::layer_norm_gradient(data(sum), data(gradient), extent(sum, 0), extent(sum, 1), data(scale),
+                                 static_cast<float>(context->saved_data["epsilon"].toDouble()), data(of_sum),
+                                 data(of_scale), data(of_shift));
+    return {of_sum, of_sum, of_scale, of_shift, Tensor()};
+  }
+};
+
+class TakeRows : public torch::autograd::Function<TakeRows> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& x, const std::vector<std::int64_t>& row_numbers) {
+    context->saved_data["numbers"] = row_numbers;
+    context->saved_data["rows"] = x.size(0);
+    const std::size_t dim = extent(x, 1);
+    Tensor out = torch::empty({static_cast<std::int64_t>(row_numbers.size()), x.size(1)}, x.options());
+    for (std::size_t i = 0; i < row_numbers.size(); ++i) {
+      std::copy_n(data(x) + static_cast<std::size_t>(row_numbers[i]) * dim, dim, data(out) + i * dim);
+    }
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const std::vector<std::int64_t> row_numbers = context->saved_data["numbers"].toIntVector();
+    const Tensor gradient = gradients[0].contiguous();
+    const std::size_t dim = extent(gradient, 1);
+    Tensor of_x = torch::zeros({context->saved_data["rows"].toInt(), gradient.size(1)}, gradient.options());
+    for (std::size_t i = 0; i < row_numbers.size(); ++i) {
+      kernels::add(data(of_x) + static_cast<std::size_t>(row_numbers[i]) * dim, data(gradient) + i * dim, dim);
+    }
+    return {of_x, Tensor()};
+  }
+};
+
+class SelfAttention : public torch::autograd::Function<SelfAttention> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& rows, const AttentionPlanPtr& plan,
+                        const kernels::AttentionShape& shape) {
+    context->save_for_backward({rows});
+    context->saved_data["plan"] = capsule(plan);
+    context->saved_data["shape"] = numbers(shape);
+    const auto dim = static_cast<std::int64_t>(shape.dim());
+    Tensor out = torch::empty({rows.size(0), dim}, rows.options());
+    kernels::group_attention(plan->groups, shape, columns(rows, 0), columns(rows, dim), columns(rows, 2 * dim),
+                             mutable_columns(out, 0));
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const Tensor rows = context->get_saved_variables()[0];
+    const auto shape = attention_shape(context->saved_data["shape"]);
+    const auto dim = static_cast<std::int64_t>(shape.dim());
+    const Tensor gradient = gradients[0].contiguous();
+    Tensor of_rows = torch::zeros_like(rows);
+    kernels::group_attention_gradient(from_capsule<AttentionPlan>(context->saved_data["plan"]).groups, shape,
+                                      columns(rows, 0), columns(rows, dim), columns(rows, 2 * dim),
+                                      columns(gradient, 0), mutable_columns(of_rows, 0), mutable_columns(of_rows, dim),
+                                      mutable_columns(of_rows, 2 * dim));
+    return {of_rows, Tensor(), Tensor()};
+  }
+};
+
+class Attention : public torch::autograd::Function<Attention> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& queries, const Tensor& keys, std::int64_t first_key,
+                        const Tensor& values, std::int64_t first_value, const AttentionPlanPtr& plan,
+                        const kernels::AttentionShape& shape) {
+    context->save_for_backward({queries, keys, values});
+    context->saved_data["plan"] = capsule(plan);
+    context->saved_data["shape"] = numbers(shape);
+    context->saved_data["first_key"] = first_key;
+    context->saved_data["first_value"] = first_value;
+    Tensor out = torch::empty_like(queries);
+    kernels::group_attention(plan->groups, shape, columns(queries, 0), columns(keys, first_key),
+                             columns(values, first_value), mutable_columns(out, 0));
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const std::int64_t first_key = context->saved_data["first_key"].toInt();
+    const std::int64_t first_value = context->saved_data["first_value"].toInt();
+    const Tensor gradient = gradients[0].contiguous();
+    Tensor of_queries = torch::empty_like(saved[0]);
+    Tensor of_keys = torch::zeros_like(saved[1]);
+    Tensor of_values = torch::zeros_like(saved[2]);
+    kernels::group_attention_gradient(
+        from_capsule<AttentionPlan>(context->saved_data["plan"]).groups, attention_shape(context->saved_data["shape"]),
+        columns(saved[0], 0), columns(saved[1], first_key), columns(saved[2], first_value), columns(gradient, 0),
+        mutable_columns(of_queries, 0), mutable_columns(of_keys, first_key), mutable_columns(of_values, first_value));
+    return {of_queries, of_keys, Tensor(), of_values, Tensor(), Tensor(), Tensor()};
+  }
+};
+
+class Pointer : public torch::autograd::Function<Pointer> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& queries, const Tensor& keys, std::int64_t first_key,
+                        const PointerPlanPtr& plan, const kernels::PointerShape& shape) {
+    context->save_for_backward({queries, keys});
+    context->saved_data["plan"] = capsule(plan);
+    context->saved_data["shape"] =
+        std::vector<double>{static_cast<double>(shape.dim), static_cast<double>(shape.scale),
+                            static_cast<double>(shape.clip), static_cast<double>(shape.floor)};
+    context->saved_data["first_key"] = first_key;
+    Tensor out = torch::empty({queries.size(0)}, queries.options());
+    kernels::pointer_log_probs(plan->groups, shape, columns(queries, 0), columns(keys, first_key), data(out));
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const std::vector<double> v = context->saved_data["shape"].toDoubleVector();
+    const kernels::PointerShape shape{static_cast<std::size_t>(v[0]), static_cast<float>(v[1]),
+                                      static_cast<float>(v[2]), static_cast<float>(v[3])};
+    const std::int64_t first_key = context->saved_data["first_key"].toInt();
+    const Tensor gradient = gradients[0].contiguous();
+    Tensor of_queries = torch::empty_like(saved[0]);
+    Tensor of_keys = torch::zeros_like(saved[1]);
+    kernels::pointer_gradient(from_capsule<PointerPlan>(context->saved_data["plan"]).groups, shape,
+                              columns(saved[0], 0), columns(saved[1], first_key), data(gradient),
+                              mutable_columns(of_queries, 0), mutable_columns(of_keys, first_key));
+    return {of_queries, of_keys, Tensor(), Tensor(), Tensor()};
+  }
+};
+
+class TourQueries : public torch::autograd::Function<TourQueries> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& base, const Tensor& last, const Tensor& visited,
+                        const Tensor& start, const TourPlanPtr& tours) {
+    context->saved_data["tours"] = capsule(tours);
+    context->saved_data["dim"] = base.size(1);
+    context->saved_data["visited"] = visited.numel() > 0;
+    context->saved_data["start"] = start.numel() > 0;
+    Tensor out =
+        torch::empty({tours->num_instances * tours->num_tours * tours->num_steps(), base.size(1)}, base.options());
+    tours->queries(base.size(1)).compute(data(base), data(last), data_or_null(visited), data_or_null(start), data(out));
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto& tours = from_capsule<TourPlan>(context->saved_data["tours"]);
+    const std::int64_t dim = context->saved_data["dim"].toInt();
+    const Tensor gradient = gradients[0].contiguous();
+    const auto zeros = [&](std::int64_t rows) { return torch::zeros({rows, dim}, gradient.options()); };
+    const Tensor base = zeros(tours.num_instances * tours.num_tours);
+    const Tensor last = zeros(tours.num_instances * tours.num_nodes);
+    Tensor visited;
+    Tensor start;
+    if (context->saved_data["visited"].toBool()) visited = zeros(tours.num_instances * tours.num_nodes);
+    if (context->saved_data["start"].toBool()) start = zeros(tours.num_instances);
+    tours.queries(dim).gradient(data(gradient), data(base), data(last), data_or_null(visited), data_or_null(start));
+    return {base, last, visited, start, Tensor()};
+  }
+};
+
+Tensor as_rows(const Tensor& x) {
+  return x.reshape({-1, x.size(-1)}).contiguous();
+}
+
+Tensor like_input(const Tensor& rows, const Tensor& x) {
+  std::vector<std::int64_t> sizes = x.sizes().vec();
+  sizes.back() = rows.size(1);
+  return rows.view(sizes);
+}
+
+}  // namespace
+
+bool kernels_take(const Tensor& x) {
+  return x.device().is_cpu() && x.scalar_type() == torch::kFloat32;
+}
+
+Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return like_input(Linear::apply(as_rows(x), weight.contiguous(), or_empty(bias, weight)), x);
+}
+
+Tensor kernel_feed_forward(const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
+                           const Tensor& second_weight, const Tensor& second_bias, kernels::Activation activation) {
+  return like_input(FeedForward::apply(as_rows(x), first_weight, first_bias, second_weight, second_bias,
+                                       static_cast<std::int64_t>(activation)),
+                    x);
+}
+
+Tensor kernel_add_layer_norm(const Tensor& a, const Tensor& b, const Tensor& scale, const Tensor& shift,
+                             double epsilon) {
+  return AddLayerNorm::apply(as_rows(a), as_rows(b), scale, shift, epsilon).view_as(a);
+}
+
+Tensor kernel_take_rows(const Tensor& x, const std::vector<std::int64_t>& row_numbers) {
+  return TakeRows::apply(x.contiguous(), row_numbers);
+}
+
+AttentionPlanPtr plan_of_instances(std::int64_t num_instances, std::int64_t num_rows) {
+  auto plan = c10::make_intrusive<AttentionPlan>();
+  const auto count = static_cast<std::size_t>(num_rows);
+  for (std::size_t b = 0; b < static_cast<std::size_t>(num_instances); ++b) {
+    plan->groups.push_back({b * count, count, b * count, count});
+  }
+  return plan;
+}
+
+Tensor kernel_self_attention(const Tensor& rows, const AttentionPlanPtr& plan, const kernels::AttentionShape& shape) {
+  return SelfAttention::apply(rows.contiguous(), plan, shape);
+}
+
+Tensor kernel_attention(const Tensor& queries, const Columns& keys, const Columns& values, const AttentionPlanPtr& plan,
+                        const kernels::AttentionShape& shape) {
+  return Attention::apply(queries.contiguous(), keys.rows.contiguous(), keys.first, values.rows.contiguous(),
+                          values.first, plan, shape);
+}
+
+Tensor kernel_pointer(const Tensor& queries, const Columns& keys, const PointerPlanPtr& plan,
+                      const kernels::PointerShape& shape) {
+  return Pointer::apply(queries.contiguous(), keys.rows.contiguous(), keys.first, plan, shape);
+}
+
+kernels::TourQueries TourPlan::queries(std::int64_t dim) const {
+  return {static_cast<std::size_t>(num_instances), static_cast<std::size_t>(num_tours),
+          static_cast<std::size_t>(num_nodes),     static_cast<std::size_t>(first_step),
+          static_cast<std::size_t>(dim),           tours};
+}
+
+TourPlanPtr plan_of_tours(const Tensor& tours, std::int64_t first_step) {
+  auto plan = c10::make_intrusive<TourPlan>();
+  plan->num_instances = tours.size(0);
+  plan->num_tours = tours.size(1);
+  plan->num_nodes = tours.size(2);
+  plan->first_step = first_step;
+  const Tensor nodes = tours.to(torch::kInt32).contiguous();
+  plan->tours.assign(nodes.data_ptr<std::int32_t>(), nodes.data_ptr<std::int32_t>() + nodes.numel());
+  plan->places.resize(plan->tours.size());
+  const auto num_nodes = static_cast<std::size_t>(plan->num_nodes);
+  for (std::size_t i = 0; i < plan->tours.size(); ++i) {
+    plan->places[i / num_nodes * num_nodes + static_cast<std::size_t>(plan->tours[i])] =
+        static_cast<std::int32_t>(i % num_nodes);
+  }
+  return plan;
+}
+
+Tensor kernel_tour_queries(const Tensor& base, const Tensor& last, const Tensor& visited, const Tensor& start,
+                           const TourPlanPtr& tours) {
+  const auto rows_or_none = [&](const Tensor& x) { return x.defined() ? as_rows(x) : or_empty(x, base); };
+  return TourQueries::apply(as_rows(base), as_rows(last), rows_or_none(visited), rows_or_none(start), tours);
+}
+
+AttentionPlanPtr plan_of_steps(const TourPlan& tours) {
+  auto plan = c10::make_intrusive<AttentionPlan>();
+  plan->ranks = tours.places;
+  const auto num_nodes = static_cast<std::size_t>(tours.num_nodes);
+  const auto num_steps = static_cast<std::size_t>(tours.num_steps());
+  const auto num_tours = static_cast<std::size_t>(tours.num_tours);
+  for (std::size_t tour = 0; tour < static_cast<std::size_t>(tours.num_instances) * num_tours; ++tour) {
+    plan->groups.push_back({tour * num_steps, num_steps, tour / num_tours * num_nodes, num_nodes,
+                            plan->ranks.data() + tour * num_nodes, static_cast<std::int32_t>(tours.first_step)});
+  }
+  return plan;
+}
+
+PointerPlanPtr plan_of_choices(const TourPlan& tours, const Tensor& coordinates) {
+  auto plan = c10::make_intrusive<PointerPlan>();
+  plan->ranks = tours.places;
+  plan->chosen = tours.tours;
+  if (coordinates.defined()) plan->coordinates = coordinates.contiguous();
+  const auto num_nodes = static_cast<std::size_t>(tours.num_nodes);
+  const AttentionPlanPtr steps = plan_of_steps(tours);
+  for (std::size_t tour = 0; tour < steps->groups.size(); ++tour) {
+    kernels::PointerGroup group;
+    group.rows = steps->groups[tour];
+    group.rows.ranks = plan->ranks.data() + tour * num_nodes;
+    group.chosen = plan->chosen.data() + tour * num_nodes + tours.first_step;
+    if (coordinates.defined()) {
+      const std::size_t instance = tour / static_cast<std::size_t>(tours.num_tours);
+      group.coordinates = data(plan->coordinates) + instance * kernels::kDistanceDims * num_nodes;
+      group.here = group.chosen - 1;
+    }
+    plan->groups.push_back(group);
+  }
+  return plan;
+}
+
+}  // namespace puretour::nn

@@ -1,0 +1,95 @@
+// The kernels as LibTorch functions with gradients: for float tensors on the CPU, several times as fast as LibTorch's
+// own operations. Everything else takes those; the two give the same results up to rounding.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "puretour/kernels/feed_forward.h"
+#include "puretour/kernels/pointer.h"
+#include "puretour/kernels/tour_queries.h"
+#include "puretour/nn/torch.h"
+
+namespace puretour::nn {
+
+/// Whether the functions below can work on it.
+bool kernels_take(const Tensor& x);
+
+/// x W^T + b over the last dimension; the bias may be undefined.
+Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
+
+/// Two linear layers with biases and an activation between them.
+Tensor kernel_feed_forward(const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
+                           const Tensor& second_weight, const Tensor& second_bias, kernels::Activation activation);
+
+/// Layer normalisation of a + b.
+Tensor kernel_add_layer_norm(const Tensor& a, const Tensor& b, const Tensor& scale, const Tensor& shift,
+                             double epsilon);
+
+/// Rows of `x` (R, d) by number.
+Tensor kernel_take_rows(const Tensor& x, const std::vector<std::int64_t>& numbers);
+
+/// Groups with the memory that they refer to.
+struct AttentionPlan : torch::CustomClassHolder {
+  std::vector<kernels::Group> groups;
+  std::vector<std::int32_t> ranks;
+};
+using AttentionPlanPtr = c10::intrusive_ptr<AttentionPlan>;
+
+/// Every row of an instance attends to all rows of the instance.
+AttentionPlanPtr plan_of_instances(std::int64_t num_instances, std::int64_t num_rows);
+
+/// Attention within the groups; `rows` (R, 3d) holds queries, keys and values side by side. Result: (R, d).
+Tensor kernel_self_attention(const Tensor& rows, const AttentionPlanPtr& plan, const kernels::AttentionShape& shape);
+
+/// Columns of a matrix from `first` on.
+struct Columns {
+  Tensor rows;
+  std::int64_t first = 0;
+};
+
+/// Queries (Q, d) attend to keys and values. Result: (Q, d).
+Tensor kernel_attention(const Tensor& queries, const Columns& keys, const Columns& values, const AttentionPlanPtr& plan,
+                        const kernels::AttentionShape& shape);
+
+struct PointerPlan : torch::CustomClassHolder {
+  std::vector<kernels::PointerGroup> groups;
+  std::vector<std::int32_t> ranks;
+  std::vector<std::int32_t> chosen;
+  Tensor coordinates;
+};
+using PointerPlanPtr = c10::intrusive_ptr<PointerPlan>;
+
+/// Log-probabilities (Q) of what every query chose.
+Tensor kernel_pointer(const Tensor& queries, const Columns& keys, const PointerPlanPtr& plan,
+                      const kernels::PointerShape& shape);
+
+/// Tours (B, G, N) with what the kernels need of them.
+struct TourPlan : torch::CustomClassHolder {
+  std::int64_t num_instances = 0;
+  std::int64_t num_tours = 0;
+  std::int64_t num_nodes = 0;
+  std::int64_t first_step = 0;
+  std::vector<std::int32_t> tours;
+  std::vector<std::int32_t> places;  // of every node in its tour
+
+  [[nodiscard]] std::int64_t num_steps() const { return num_nodes - first_step; }
+  [[nodiscard]] kernels::TourQueries queries(std::int64_t dim) const;
+};
+using TourPlanPtr = c10::intrusive_ptr<TourPlan>;
+TourPlanPtr plan_of_tours(const Tensor& tours, std::int64_t first_step);
+
+/// The queries (B G S, d) of all steps: base (B G, d) + last (B N, d) of the node before + the sum of `visited` (B N,
+/// d) over the nodes before. `visited` may be undefined; `start` (B, d) is the query of the first step where no node is
+/// before it, undefined otherwise.
+Tensor kernel_tour_queries(const Tensor& base, const Tensor& last, const Tensor& visited, const Tensor& start,
+                           const TourPlanPtr& tours);
+
+/// Every step of a tour attends to the nodes of its instance that were not visited before.
+AttentionPlanPtr plan_of_steps(const TourPlan& tours);
+/// Every step of a tour chose its next node. `coordinates` (B, 6, N) may be undefined: no distances.
+PointerPlanPtr plan_of_choices(const TourPlan& tours, const Tensor& coordinates);
+
+}  // namespace puretour::nn

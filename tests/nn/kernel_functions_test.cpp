@@ -1,0 +1,305 @@
+// The functions with kernels against LibTorch's own operations in double: values and all gradients. Inputs are of size
+// one; the tolerance is 2e-5 of the largest value of each result, which is what sums of some hundred floats can lose,
+// and at least 2e-7.
+//
+// SPDX-License-Identifier: MIT
+#include "puretour/nn/kernel_functions.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "puretour/nn/network.h"
+
+namespace puretour::nn {
+namespace {
+
+constexpr double kTolerance = 2e-5;
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+
+using Function = std::function<Tensor(const std::vector<Tensor>&)>;
+
+Tensor random_tensor(std::vector<std::int64_t> sizes) {
+  return torch::rand(sizes, torch::kFloat32) * 2 - 1;
+}
+
+void expect_close(const Tensor& found, const Tensor& expected, const std::string& what) {
+  ASSERT_EQ(found.sizes(), expected.sizes()) << what;
+  if (expected.numel() == 0) return;
+  const double size = std::max(1e-2, expected.abs().max().item<double>());
+  EXPECT_LT((found.to(torch::kFloat64) - expected).abs().max().item<double>(), kTolerance * size) << what;
+}
+
+// Both functions get the same inputs; the gradient is that of a random combination of the results.
+void expect_same(const std::vector<Tensor>& inputs, const Function& kernel, const Function& reference,
+                 const std::string& what) {
+  std::vector<Tensor> floats;
+  std::vector<Tensor> doubles;
+  for (const Tensor& x : inputs) {
+    floats.push_back(x.clone().requires_grad_());
+    doubles.push_back(x.to(torch::kFloat64).requires_grad_());
+  }
+  const Tensor found = kernel(floats);
+  const Tensor expected = reference(doubles);
+  expect_close(found.detach(), expected.detach(), what + ": value");
+  const Tensor weights = random_tensor(expected.sizes().vec());
+  (found * weights).sum().backward();
+  (expected * weights.to(torch::kFloat64)).sum().backward();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    ASSERT_EQ(floats[i].grad().defined(), doubles[i].grad().defined()) << what << ": input " << i;
+    if (doubles[i].grad().defined()) {
+      expect_close(floats[i].grad(), doubles[i].grad(), what + ": gradient " + std::to_string(i));
+    }
+  }
+}
+
+// Attention of one group by definition; mask (Q, K) is true where a query does not look.
+Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t num_heads, double scale,
+                       const Tensor& mask) {
+  Tensor scores = split_heads(q, num_heads).matmul(split_heads(k, num_heads).transpose(-1, -2)) * scale;
+  if (mask.defined()) scores = scores.masked_fill(mask, kMinusInfinity);
+  return merge_heads(torch::softmax(scores, -1).matmul(split_heads(v, num_heads)));
+}
+
+// Before step t (from first_step on) the nodes with a place below t are visited: (S, N).
+Tensor visited_before(const Tensor& tour, std::int64_t first_step) {
+  const Tensor places = torch::empty_like(tour).scatter_(0, tour, torch::arange(tour.size(0)));
+  return places.unsqueeze(0) < torch::arange(first_step, tour.size(0)).unsqueeze(1);
+}
+
+Tensor random_tours(std::int64_t instances, std::int64_t tours, std::int64_t nodes) {
+  std::vector<Tensor> all;
+  for (std::int64_t i = 0; i < instances * tours; ++i) all.push_back(torch::randperm(nodes));
+  return torch::stack(all).view({instances, tours, nodes});
+}
+
+TEST(KernelFunctions, LinearLayersOfAllShapes) {
+  torch::manual_seed(1);
+  for (const std::int64_t rows : {1, 5, 6, 50, 131}) {
+    for (const std::int64_t inputs : {1, 2, 16, 37}) {
+      for (const std::int64_t outputs : {1, 17, 48}) {
+        const auto name = fmt::format("{} rows, {} -> {}", rows, inputs, outputs);
+        const Tensor x = random_tensor({rows, inputs});
+        const Tensor weight = random_tensor({outputs, inputs});
+        expect_same(
+            {x, weight, random_tensor({outputs})}, [](const auto& t) { return kernel_linear(t[0], t[1], t[2]); },
+            [](const auto& t) { return torch::linear(t[0], t[1], t[2]); }, name);
+        expect_same(
+            {x, weight}, [](const auto& t) { return kernel_linear(t[0], t[1], {}); },
+            [](const auto& t) { return torch::linear(t[0], t[1]); }, name + ", no bias");
+      }
+    }
+  }
+}
+
+TEST(KernelFunctions, FeedForwardLayers) {
+  torch::manual_seed(2);
+  for (const bool relu : {true, false}) {
+    for (const std::int64_t rows : {1, 7, 96, 200}) {
+      for (const std::int64_t width : {5, 16, 70}) {
+        const std::int64_t dim = 24;
+        expect_same(
+            {random_tensor({rows, dim}), random_tensor({width, dim}), random_tensor({width}),
+             random_tensor({dim, width}), random_tensor({dim})},
+            [&](const auto& t) {
+              return kernel_feed_forward(t[0], t[1], t[2], t[3], t[4],
+                                         relu ? kernels::Activation::kRelu : kernels::Activation::kGelu);
+            },
+            [&](const auto& t) {
+              const Tensor hidden = torch::linear(t[0], t[1], t[2]);
+              return torch::linear(relu ? torch::relu(hidden) : torch::gelu(hidden), t[3], t[4]);
+            },
+            fmt::format("{} rows, width {}, {}", rows, width, relu ? "relu" : "gelu"));
+      }
+    }
+  }
+}
+
+TEST(KernelFunctions, LayerNormalisationOfSums) {
+  torch::manual_seed(3);
+  for (const std::int64_t dim : {1, 3, 16, 40, 128}) {
+    expect_same(
+        {random_tensor({9, dim}), random_tensor({9, dim}), random_tensor({dim}), random_tensor({dim})},
+        [](const auto& t) { return kernel_add_layer_norm(t[0], t[1], t[2], t[3], 1e-5); },
+        [&](const auto& t) { return torch::layer_norm(t[0] + t[1], {dim}, t[2], t[3], 1e-5); },
+        fmt::format("width {}", dim));
+  }
+}
+
+TEST(KernelFunctions, RowsThatAreTakenMayRepeat) {
+  torch::manual_seed(4);
+  const std::vector<std::int64_t> numbers = {3, 0, 3, 1};
+  expect_same(
+      {random_tensor({5, 7})}, [&](const auto& t) { return kernel_take_rows(t[0], numbers); },
+      [&](const auto& t) { return t[0].index_select(0, torch::tensor(numbers)); }, "rows");
+}
+
+TEST(KernelFunctions, SelfAttentionOfInstances) {
+  torch::manual_seed(5);
+  const std::int64_t num_heads = 2;
+  for (const std::int64_t nodes : {1, 5, 16, 33, 50}) {
+    for (const std::int64_t head_dim : {3, 16, 20}) {
+      const std::int64_t dim = num_heads * head_dim;
+      const float scale = 0.7F;
+      expect_same(
+          {random_tensor({3 * nodes, 3 * dim})},
+          [&](const auto& t) {
+            return kernel_self_attention(t[0], plan_of_instances(3, nodes),
+                                         {2, static_cast<std::size_t>(head_dim), scale});
+          },
+          [&](const auto& t) {
+            std::vector<Tensor> all;
+            for (const Tensor& instance : t[0].chunk(3, 0)) {
+              const auto parts = instance.chunk(3, 1);
+              all.push_back(plain_attention(parts[0], parts[1], parts[2], num_heads, scale, {}));
+            }
+            return torch::cat(all);
+          },
+          fmt::format("{} nodes, head {}", nodes, head_dim));
+    }
+  }
+}
+
+// Groups of different sizes, and keys and values that are columns of wider matrices.
+TEST(KernelFunctions, AttentionOfGroupsOfAnySize) {
+  torch::manual_seed(6);
+  const std::int64_t dim = 32;
+  auto plan = c10::make_intrusive<AttentionPlan>();
+  plan->groups = {{0, 1, 0, 1}, {1, 4, 1, 17}, {5, 2, 18, 5}};
+  expect_same(
+      {random_tensor({7, dim}), random_tensor({23, 2 * dim + 3}), random_tensor({23, dim + 5})},
+      [&](const auto& t) {
+        return kernel_attention(t[0], {t[1], 3}, {t[2], 5}, plan, {2, 16, 0.25F});
+      },
+      [&](const auto& t) {
+        std::vector<Tensor> all;
+        for (const kernels::Group& g : plan->groups) {
+          const auto rows = [](const Tensor& x, std::size_t begin, std::size_t count) {
+            return x.narrow(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(count));
+          };
+          all.push_back(plain_attention(rows(t[0], g.query_begin, g.num_queries),
+                                        rows(t[1], g.key_begin, g.num_keys).narrow(1, 3, dim),
+                                        rows(t[2], g.key_begin, g.num_keys).narrow(1, 5, dim), 2, 0.25, {}));
+        }
+        return torch::cat(all);
+      },
+      "groups");
+}
+
+// The whole decoder of the attention model, and that of Pointerformer with its distances and its floor.
+TEST(KernelFunctions, StepsOfTours) {
+  torch::manual_seed(7);
+  for (const std::int64_t nodes : {2, 3, 17, 40}) {
+    for (const std::int64_t first_step : {0, 1}) {
+      const std::int64_t instances = 2;
+      const std::int64_t num_tours = 3;
+      const std::int64_t dim = 32;
+      const std::int64_t steps = nodes - first_step;
+      const bool pointerformer = first_step == 1;
+      const Tensor tours = random_tours(instances, num_tours, nodes);
+      const TourPlanPtr plan = plan_of_tours(tours, first_step);
+      const Tensor coordinates = torch::rand({instances, 6, nodes}, torch::kFloat32);
+      const double floor = pointerformer ? 1e-3 : 0.0;
+      const kernels::PointerShape shape{static_cast<std::size_t>(dim), 0.2F, 10.0F, static_cast<float>(floor)};
+      const auto name = fmt::format("{} nodes, first step {}", nodes, first_step);
+
+      std::vector<Tensor> shares = {random_tensor({instances * num_tours, dim}),
+                                    random_tensor({instances * nodes, dim}),
+                                    random_tensor({pointerformer ? instances * nodes : instances, dim})};
+      expect_same(
+          shares,
+          [&](const auto& t) {
+            return kernel_tour_queries(t[0], t[1], pointerformer ? t[2] : Tensor(), pointerformer ? Tensor() : t[2],
+                                       plan);
+          },
+          [&](const auto& t) {
+            std::vector<Tensor> rows;
+            for (std::int64_t b = 0; b < instances; ++b) {
+              for (std::int64_t g = 0; g < num_tours; ++g) {
+                for (std::int64_t step = first_step; step < nodes; ++step) {
+                  if (step == 0) {
+                    rows.push_back(t[2][b]);
+                    continue;
+                  }
+                  const Tensor before = tours[b][g].narrow(0, 0, step) + b * nodes;
+                  Tensor query = t[0][b * num_tours + g] + t[1][before[-1].template item<std::int64_t>()];
+                  if (pointerformer) query = query + t[2].index_select(0, before).sum(0);
+                  rows.push_back(query);
+                }
+              }
+            }
+            return torch::stack(rows);
+          },
+          name + ": queries");
+
+      const std::int64_t num_queries = instances * num_tours * steps;
+      const auto for_all_tours = [&](const std::function<Tensor(std::int64_t tour, std::int64_t b, Tensor mask)>& f) {
+        std::vector<Tensor> rows;
+        for (std::int64_t tour = 0; tour < instances * num_tours; ++tour) {
+          const std::int64_t b = tour / num_tours;
+          rows.push_back(f(tour, b, visited_before(tours[b][tour % num_tours], first_step)));
+        }
+        return torch::cat(rows);
+      };
+      expect_same(
+          {random_tensor({num_queries, dim}), random_tensor({instances * nodes, 2 * dim})},
+          [&](const auto& t) {
+            return kernel_attention(t[0], {t[1], 0}, {t[1], dim}, plan_of_steps(*plan), {2, 16, 0.25F});
+          },
+          [&](const auto& t) {
+            return for_all_tours([&](std::int64_t tour, std::int64_t b, const Tensor& mask) {
+              const auto parts = t[1].narrow(0, b * nodes, nodes).chunk(2, 1);
+              return plain_attention(t[0].narrow(0, tour * steps, steps), parts[0], parts[1], 2, 0.25, mask);
+            });
+          },
+          name + ": attention");
+
+      expect_same(
+          {random_tensor({num_queries, dim}), random_tensor({instances * nodes, dim})},
+          [&](const auto& t) {
+            return kernel_pointer(t[0], {t[1]}, plan_of_choices(*plan, pointerformer ? coordinates : Tensor()), shape);
+          },
+          [&](const auto& t) {
+            return for_all_tours([&](std::int64_t tour, std::int64_t b, const Tensor& mask) {
+              const Tensor order = tours[b][tour % num_tours];
+              Tensor scores = t[0].narrow(0, tour * steps, steps).matmul(t[1].narrow(0, b * nodes, nodes).t()) *
+                              static_cast<double>(shape.scale);
+              if (pointerformer) {
+                const Tensor places = coordinates[b].t().to(torch::kFloat64);  // (N, 6)
+                scores = scores - torch::cdist(places.index_select(0, order.narrow(0, 0, steps)), places, 2.0, 2);
+              }
+              scores = (torch::tanh(scores) * 10).masked_fill(mask, kMinusInfinity);
+              const Tensor probability =
+                  torch::softmax(scores, -1).gather(1, order.narrow(0, first_step, steps).unsqueeze(1));
+              return torch::log(probability.squeeze(1) + static_cast<double>(static_cast<float>(floor)));
+            });
+          },
+          name + ": choices");
+    }
+  }
+}
+
+TEST(KernelFunctions, WhatCanNotBeChosenHasNoGradient) {
+  auto plan = c10::make_intrusive<PointerPlan>();
+  plan->chosen = {-1, 1};
+  plan->groups = {{{0, 1, 0, 3}, plan->chosen.data()}, {{1, 1, 0, 3}, plan->chosen.data() + 1}};
+  const Tensor queries = random_tensor({2, 16}).requires_grad_();
+  const Tensor log_probs = kernel_pointer(queries, {random_tensor({3, 16})}, plan, {16, 1, 10});
+  EXPECT_EQ(log_probs[0].item<double>(), kMinusInfinity);
+  EXPECT_TRUE(std::isfinite(log_probs[1].item<double>()));
+  log_probs[1].backward();
+  EXPECT_EQ(queries.grad()[0].abs().max().item<double>(), 0.0);
+  EXPECT_GT(queries.grad()[1].abs().max().item<double>(), 0.0);
+}
+
+TEST(KernelFunctions, OtherTensorsAreLeftToTorch) {
+  EXPECT_TRUE(kernels_take(torch::zeros({2})));
+  EXPECT_FALSE(kernels_take(torch::zeros({2}, torch::kFloat64)));
+}
+
+}  // namespace
+}  // namespace puretour::nn
