@@ -1,8 +1,9 @@
 // Speed of training: instances per second of the paper's recipes, vanilla and PUPO in turn, and where the time goes.
 //
-//   build/release/bench/train_bench [MODEL NODES STEPS [BATCH]]
+//   build/release/bench/train_bench [MODEL NODES STEPS [float32|bfloat16 [BATCH]]]
 //
-// Without arguments: the attention model at 50 and 100 nodes, INViT at 100 with one state encoder, Pointerformer at 50.
+// Without arguments: the attention model at 50 and 100 nodes, INViT at 100 with one state encoder, Pointerformer at 50,
+// in both precisions.
 // Medians over the steps after the first; every step of one method is followed by one of the other, so that a busy
 // machine is unfair to both alike. SPDX-License-Identifier: MIT
 #include <fmt/format.h>
@@ -71,8 +72,8 @@ void measure(Recipe recipe, int steps) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   fmt::print(
-      "| {}-{} | {:.1f} | {:.1f} | {:.3f} | {:.0f} % | {:.0f} % | {:.0f} % | {:.2f} % | {:.0f} % | {:.0f} MB |\n",
-      recipe.model, recipe.nodes, static_cast<double>(recipe.batch) / seconds,
+      "| {}-{} {} | {:.1f} | {:.1f} | {:.3f} | {:.0f} % | {:.0f} % | {:.0f} % | {:.2f} % | {:.0f} % | {:.0f} MB |\n",
+      recipe.model, recipe.nodes, recipe.precision, static_cast<double>(recipe.batch) / seconds,
       static_cast<double>(recipe.batch * recipe.copies * recipe.tours) / seconds, median(ratios), 100 * p.encode / all,
       100 * p.tours / all, 100 * p.baseline / all, 100 * p.weights / all, 100 * p.gradient / all,
       static_cast<double>(usage.ru_maxrss) / 1024);
@@ -98,12 +99,19 @@ int main(int argc, char** argv) {
       "|---|---|---|---|---|---|---|---|---|---|\n");
   if (argc >= 4) {
     Recipe recipe = puretour::train::paper_recipe(argv[1], std::strtoul(argv[2], nullptr, 10), "pupo");
-    if (argc >= 5) recipe.batch = std::strtoul(argv[4], nullptr, 10);
+    if (argc >= 5) recipe.precision = argv[4];
+    if (argc >= 6) recipe.batch = std::strtoul(argv[5], nullptr, 10);
     measure(recipe, std::atoi(argv[3]));
     return 0;
   }
-  measure(puretour::train::paper_recipe("am", 50, "pupo"), 5);
-  measure(puretour::train::paper_recipe("am", 100, "pupo"), 3);
-  measure(invit_with_one_state_encoder(100), 3);
-  measure(puretour::train::paper_recipe("pointerformer", 50, "pupo"), 3);
+  for (const char* precision : {"float32", "bfloat16"}) {
+    const auto with_precision = [&](Recipe recipe) {
+      recipe.precision = precision;
+      return recipe;
+    };
+    measure(with_precision(puretour::train::paper_recipe("am", 50, "pupo")), 5);
+    measure(with_precision(puretour::train::paper_recipe("am", 100, "pupo")), 3);
+    measure(with_precision(invit_with_one_state_encoder(100)), 1);
+    measure(with_precision(puretour::train::paper_recipe("pointerformer", 50, "pupo")), 3);
+  }
 }

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "puretour/base/rng.h"
 #include "puretour/kernels/attention.h"
+#include "puretour/kernels/bfloat16.h"
 #include "puretour/kernels/feed_forward.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/rows.h"
@@ -59,6 +61,80 @@ TEST(Matrix, ARowDoesNotDependOnItsNeighbours) {
     std::vector<float> one(columns);
     linear.apply(a.data() + r * depth, 1, one.data());
     EXPECT_TRUE(std::equal(one.begin(), one.end(), all.begin() + static_cast<std::ptrdiff_t>(r * columns)));
+  }
+}
+
+TEST(Matrix, TransposedProductsOfAllShapesAreRight) {
+  for (const std::size_t rows : {1U, 2U, 47U, 48U, 101U}) {
+    for (const std::size_t a_columns : {1U, 7U, 24U}) {
+      for (const std::size_t b_columns : {1U, 16U, 37U}) {
+        const auto a = random_values(rows * a_columns, 6);
+        const auto b = random_values(rows * b_columns, 7);
+        std::vector<float> sums(a_columns * b_columns + 1, 0.5F);
+        std::vector<float> rounded = sums;
+        add_transposed_product(a.data(), a_columns, a_columns, b.data(), b_columns, b_columns, rows, sums.data(),
+                               b_columns);
+        add_transposed_product_bfloat16(a.data(), a_columns, a_columns, b.data(), b_columns, b_columns, rows,
+                                        rounded.data(), b_columns);
+        EXPECT_EQ(sums.back(), 0.5F);  // nothing is written behind the result
+        EXPECT_EQ(rounded.back(), 0.5F);
+        for (std::size_t i = 0; i < a_columns; ++i) {
+          for (std::size_t j = 0; j < b_columns; ++j) {
+            double sum = 0.5;
+            double of_rounded = 0.5;
+            for (std::size_t r = 0; r < rows; ++r) {
+              const float x = a[r * a_columns + i];
+              const float y = b[r * b_columns + j];
+              sum += static_cast<double>(x) * static_cast<double>(y);
+              of_rounded += static_cast<double>(from_bfloat16(to_bfloat16(x))) *
+                            static_cast<double>(from_bfloat16(to_bfloat16(y)));
+            }
+            ASSERT_NEAR(sums[i * b_columns + j], sum, 2e-5);
+            ASSERT_NEAR(rounded[i * b_columns + j], of_rounded, 2e-5) << rows << ' ' << a_columns << ' ' << b_columns;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Bfloat16, RoundsToTheNearest) {
+  EXPECT_EQ(to_bfloat16(1.0F), 0x3F80);
+  EXPECT_EQ(to_bfloat16(-2.0F), 0xC000);
+  EXPECT_EQ(to_bfloat16(1.00390625F), 0x3F80);   // half way, 1 is even
+  EXPECT_EQ(to_bfloat16(1.01171875F), 0x3F82);   // half way, up to even
+  EXPECT_EQ(to_bfloat16(1.004F), 0x3F81);        // above half way
+  EXPECT_TRUE(std::isnan(from_bfloat16(to_bfloat16(std::numeric_limits<float>::quiet_NaN()))));
+  EXPECT_EQ(from_bfloat16(to_bfloat16(std::numeric_limits<float>::infinity())), std::numeric_limits<float>::infinity());
+  for (const float v : random_values(1000, 8, 100)) {
+    ASSERT_LE(std::abs(from_bfloat16(to_bfloat16(v)) - v), std::abs(v) / 256);
+  }
+}
+
+// Products of rounded factors are exact in float; only their sums round.
+TEST(Bfloat16, ProductsOfAllShapesAreThoseOfRoundedFactors) {
+  for (const std::size_t rows : {1U, 2U, 5U, 6U, 7U, 53U}) {
+    for (const std::size_t depth : {1U, 2U, 16U, 37U}) {
+      for (const std::size_t columns : {1U, 16U, 17U, 70U}) {
+        const auto a = random_values(rows * depth, 9);
+        const auto weight = random_values(depth * columns, 10);
+        const auto bias = random_values(columns, 11);
+        const Linear linear = make_linear(weight, bias, columns, depth, Precision::kBfloat16);
+        std::vector<float> out(rows * columns + 1, 77.0F);
+        linear.apply(a.data(), rows, out.data());
+        EXPECT_EQ(out.back(), 77.0F);
+        for (std::size_t r = 0; r < rows; ++r) {
+          for (std::size_t c = 0; c < columns; ++c) {
+            double sum = bias[c];
+            for (std::size_t k = 0; k < depth; ++k) {
+              sum += static_cast<double>(from_bfloat16(to_bfloat16(a[r * depth + k]))) *
+                     static_cast<double>(from_bfloat16(to_bfloat16(weight[c * depth + k])));
+            }
+            ASSERT_NEAR(out[r * columns + c], sum, 1e-5) << rows << ' ' << depth << ' ' << columns;
+          }
+        }
+      }
+    }
   }
 }
 

@@ -11,11 +11,13 @@
 namespace puretour {
 namespace {
 
-constexpr std::array kAll = {Isa::kPlain, Isa::kAvx2, Isa::kAvx512};
+constexpr std::array kAll = {Isa::kPlain, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16};
 
 Isa best_of_cpu() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bw") != 0) return Isa::kAvx512;
+  if (__builtin_cpu_supports("avx512bw") != 0) {
+    return __builtin_cpu_supports("avx512bf16") != 0 ? Isa::kAvx512Bf16 : Isa::kAvx512;
+  }
   if (__builtin_cpu_supports("avx2") != 0) return Isa::kAvx2;
 #endif
   return Isa::kPlain;
@@ -32,7 +34,7 @@ Isa choose() {
     }
     return isa;
   }
-  throw InputError(fmt::format("PURETOUR_ISA={}: unknown; plain, avx2 and avx512 are known", wanted));
+  throw InputError(fmt::format("PURETOUR_ISA={}: unknown; plain, avx2, avx512 and avx512bf16 are known", wanted));
 }
 
 }  // namespace
@@ -45,6 +47,8 @@ std::string_view isa_name(Isa isa) {
       return "avx2";
     case Isa::kAvx512:
       return "avx512";
+    case Isa::kAvx512Bf16:
+      return "avx512bf16";
   }
   throw InternalError("isa_name: unknown value");
 }

@@ -12,9 +12,10 @@ enum class Isa : std::uint8_t {
   kPlain,   // what every CPU of this kind has
   kAvx2,    // AVX2
   kAvx512,  // AVX-512 with byte and word instructions
+  kAvx512Bf16,  // and products of bfloat16
 };
 
-/// "plain", "avx2", "avx512".
+/// "plain", "avx2", "avx512", "avx512bf16".
 std::string_view isa_name(Isa isa);
 
 /// The best that this CPU has, or the lower one that the environment variable PURETOUR_ISA names. Looked up once.

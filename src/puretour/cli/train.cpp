@@ -26,7 +26,7 @@ void run_train(char** arguments) {
   constexpr int kKeepWhatIsThere = 0;
   // Debian's OpenBLAS takes CPUs that are newer than itself for very old ones; oneDNN 2.6 crashes in its AMX path where
   // the hypervisor hides a CPUID leaf.
-  if (active_isa() == Isa::kAvx512) setenv("OPENBLAS_CORETYPE", "SKYLAKEX", kKeepWhatIsThere);
+  if (active_isa() >= Isa::kAvx512) setenv("OPENBLAS_CORETYPE", "SKYLAKEX", kKeepWhatIsThere);
   setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", kKeepWhatIsThere);
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "puretour-train";

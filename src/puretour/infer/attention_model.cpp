@@ -23,7 +23,7 @@ using kernels::PackedMatrix;
 Linear query_key_value(const WeightReader& reader, const std::string& prefix, const AmConfig& config) {
   const std::size_t dim = config.embedding_dim;
   const std::size_t head_dim = dim / config.num_heads;
-  Linear linear{PackedMatrix(dim, 3 * dim), {}};
+  Linear linear{PackedMatrix(dim, 3 * dim), {}, {}};
   std::size_t group = 0;
   for (const char* name : {"W_query", "W_key", "W_val"}) {
     const auto weight = reader.values(prefix + name);
@@ -36,6 +36,7 @@ Linear query_key_value(const WeightReader& reader, const std::string& prefix, co
     }
     ++group;
   }
+  linear.set_precision(reader.precision());
   return linear;
 }
 
@@ -56,9 +57,9 @@ void observe(const StageObserver& observer, std::string_view stage, std::span<co
 
 }  // namespace
 
-AttentionModel::AttentionModel(const Checkpoint& checkpoint)
+AttentionModel::AttentionModel(const Checkpoint& checkpoint, kernels::Precision precision)
     : config_(std::get<AmConfig>(checkpoint.config)), model_config_(checkpoint.config) {
-  const WeightReader reader(checkpoint.weights);
+  const WeightReader reader(checkpoint.weights, precision);
   const std::size_t dim = config_.embedding_dim;
   embedding_ = reader.linear("init_embed");
   for (std::size_t l = 0; l < config_.num_layers; ++l) {
@@ -66,6 +67,7 @@ AttentionModel::AttentionModel(const Checkpoint& checkpoint)
     Layer layer;
     layer.query_key_value = query_key_value(reader, prefix + "0.module.", config_);
     layer.attention_out.matrix = PackedMatrix::from_rows(reader.values(prefix + "0.module.W_out"), dim, dim);
+    layer.attention_out.set_precision(precision);
     layer.norm1 = reader.batch_norm(prefix + "1.normalizer");
     layer.feed_forward = {reader.linear(prefix + "2.module.0"), reader.linear(prefix + "2.module.2"),
                           kernels::Activation::kRelu};
@@ -98,6 +100,7 @@ AttentionModel::AttentionModel(const Checkpoint& checkpoint)
       node_projection_.matrix.set(k, 3 * dim + c, step_context[c * 2 * dim + dim + k]);
     }
   }
+  node_projection_.set_precision(precision);
 }
 
 // Empty if the deadline expired.

@@ -14,7 +14,7 @@ namespace puretour {
 class AttentionModel final : public Policy {
  public:
   /// The checkpoint must be that of an AmConfig.
-  explicit AttentionModel(const Checkpoint& checkpoint);
+  AttentionModel(const Checkpoint& checkpoint, kernels::Precision precision);
 
   [[nodiscard]] const ModelConfig& config() const override { return model_config_; }
   [[nodiscard]] std::unique_ptr<EncodedInstance> encode(std::span<const Point> points,

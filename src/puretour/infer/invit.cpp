@@ -31,7 +31,7 @@ Linear side_by_side(const WeightReader& reader, const std::string& first, const 
   const auto b = reader.values(second + ".weight");
   std::vector<float> both(a.begin(), a.end());
   both.insert(both.end(), b.begin(), b.end());
-  return kernels::make_linear(both, {}, 2 * dim, dim);
+  return kernels::make_linear(both, {}, 2 * dim, dim, reader.precision());
 }
 
 std::span<const float> as_values(const std::vector<FloatPoint>& points) {
@@ -40,9 +40,9 @@ std::span<const float> as_values(const std::vector<FloatPoint>& points) {
 
 }  // namespace
 
-Invit::Invit(const Checkpoint& checkpoint)
+Invit::Invit(const Checkpoint& checkpoint, kernels::Precision precision)
     : config_(std::get<InvitConfig>(checkpoint.config)), model_config_(checkpoint.config) {
-  const WeightReader reader(checkpoint.weights);
+  const WeightReader reader(checkpoint.weights, precision);
   const std::size_t dim = config_.embedding_dim;
   const auto read_layers = [&](const std::string& prefix, std::size_t count) {
     std::vector<Layer> layers;
@@ -80,7 +80,7 @@ Invit::Invit(const Checkpoint& checkpoint)
   const std::size_t inputs = dim * (config_.state_views.size() + 1);
   const std::size_t outputs = kDecoderLayers * dim;
   values_ = kernels::make_linear(reader.values("WV_att_decoder.weight").first(outputs * inputs),
-                                 reader.values("WV_att_decoder.bias").first(outputs), outputs, inputs);
+                                 reader.values("WV_att_decoder.bias").first(outputs), outputs, inputs, precision);
   for (std::size_t l = 0; l < kDecoderLayers; ++l) {
     const std::string prefix = fmt::format("decoder.decoder_layers.{}.", l);
     DecoderLayer layer;

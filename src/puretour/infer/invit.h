@@ -16,7 +16,7 @@ namespace puretour {
 class Invit final : public Policy {
  public:
   /// The checkpoint must be that of an InvitConfig.
-  explicit Invit(const Checkpoint& checkpoint);
+  Invit(const Checkpoint& checkpoint, kernels::Precision precision);
 
   [[nodiscard]] const ModelConfig& config() const override { return model_config_; }
 

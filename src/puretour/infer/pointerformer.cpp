@@ -62,9 +62,9 @@ std::array<float, kPointerformerFeatures> pointerformer_features(Point point) {
   return features;
 }
 
-Pointerformer::Pointerformer(const Checkpoint& checkpoint)
+Pointerformer::Pointerformer(const Checkpoint& checkpoint, kernels::Precision precision)
     : config_(std::get<PointerformerConfig>(checkpoint.config)), model_config_(checkpoint.config) {
-  const WeightReader reader(checkpoint.weights);
+  const WeightReader reader(checkpoint.weights, precision);
   const std::size_t dim = config_.embedding_dim;
   projection_ = reader.linear("encoder.init_projection_layer");
   for (std::size_t l = 0; l < config_.num_layers; ++l) {
@@ -72,7 +72,7 @@ Pointerformer::Pointerformer(const Checkpoint& checkpoint)
     Block block;
     block.attention_norm = reader.batch_norm(prefix + "f_block.mixing_layer_norm");
     block.query_key_value =
-        kernels::make_linear(reader.values(prefix + "f_block.mha.in_proj_weight"), {}, 3 * dim, dim);
+        kernels::make_linear(reader.values(prefix + "f_block.mha.in_proj_weight"), {}, 3 * dim, dim, precision);
     block.attention_out = reader.linear(prefix + "f_block.mha.out_proj");
     block.feed_forward_norm = reader.batch_norm(prefix + "g_block.output_layer_norm");
     block.feed_forward = {reader.linear(prefix + "g_block.feed_forward"),
@@ -100,6 +100,7 @@ Pointerformer::Pointerformer(const Checkpoint& checkpoint)
       node_projection_.matrix.set(k, 3 * dim + c, visited[c * dim + k]);
     }
   }
+  node_projection_.set_precision(precision);
 }
 
 std::vector<Point> Pointerformer::scaled(std::span<const Point> points) const {

@@ -22,7 +22,7 @@ std::array<float, kPointerformerFeatures> pointerformer_features(Point point);
 class Pointerformer final : public Policy {
  public:
   /// The checkpoint must be that of a PointerformerConfig.
-  explicit Pointerformer(const Checkpoint& checkpoint);
+  Pointerformer(const Checkpoint& checkpoint, kernels::Precision precision);
 
   [[nodiscard]] const ModelConfig& config() const override { return model_config_; }
 

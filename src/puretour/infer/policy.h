@@ -11,6 +11,7 @@
 #include "puretour/base/deadline.h"
 #include "puretour/base/rng.h"
 #include "puretour/geometry/point.h"
+#include "puretour/kernels/bfloat16.h"
 #include "puretour/models/checkpoint.h"
 
 namespace puretour {
@@ -76,8 +77,10 @@ class Policy {
                                                                          std::span<const float> embeddings) const = 0;
 };
 
-/// The network of a checkpoint, ready to use; does not refer to the checkpoint afterwards.
-std::unique_ptr<Policy> make_policy(const Checkpoint& checkpoint);
+/// The network of a checkpoint, ready to use; does not refer to the checkpoint afterwards. Products with weights have the
+/// given precision.
+std::unique_ptr<Policy> make_policy(const Checkpoint& checkpoint,
+                                    kernels::Precision precision = kernels::Precision::kFloat);
 
 /// Throws InputError unless `prefix` holds different nodes of 0 .. num_nodes - 1.
 void check_prefix(std::span<const NodeId> prefix, std::size_t num_nodes);

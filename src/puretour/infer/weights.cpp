@@ -32,7 +32,7 @@ kernels::Linear WeightReader::linear(const std::string& name) const {
   const Tensor& weight = tensor(name + ".weight");
   const auto bias = weights_.find(name + ".bias");
   return kernels::make_linear(weight.values, bias == weights_.end() ? std::span<const float>() : bias->second.values,
-                              weight.shape[0], weight.shape[1]);
+                              weight.shape[0], weight.shape[1], precision_);
 }
 
 BatchNorm WeightReader::batch_norm(const std::string& name) const {

@@ -31,7 +31,10 @@ struct LayerNorm {
 /// Looks up weights by name; the checkpoint has been checked, so that a missing name is our own mistake.
 class WeightReader {
  public:
-  explicit WeightReader(const TensorMap& weights) : weights_(weights) {}
+  /// Layers get this precision.
+  WeightReader(const TensorMap& weights, kernels::Precision precision) : weights_(weights), precision_(precision) {}
+
+  [[nodiscard]] kernels::Precision precision() const { return precision_; }
 
   [[nodiscard]] std::span<const float> values(const std::string& name) const;
   /// NAME.weight, and NAME.bias where it exists.
@@ -42,6 +45,7 @@ class WeightReader {
  private:
   [[nodiscard]] const Tensor& tensor(const std::string& name) const;
   const TensorMap& weights_;
+  kernels::Precision precision_;
 };
 
 }  // namespace puretour

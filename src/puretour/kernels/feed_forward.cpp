@@ -32,6 +32,7 @@ void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForwar
   const std::size_t inputs = layers.first.inputs();
   const std::size_t width = layers.first.outputs();
   const std::size_t outputs = layers.second.outputs();
+  const auto add_product = layers.first.rounded.empty() ? add_transposed_product : add_transposed_product_bfloat16;
   std::vector<float> hidden(kGradientRowBlock * width);
   std::vector<float> gradient(kGradientRowBlock * width);
   for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
@@ -39,16 +40,16 @@ void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForwar
     const float* in = x + begin * inputs;
     const float* incoming = out_gradient + begin * outputs;
     layers.first.apply(in, count, hidden.data());
-    multiply(incoming, count, outputs, view_of(transposed.second), nullptr, gradient.data(), width);
+    transposed.second.apply(incoming, count, gradient.data());
     if (layers.activation == Activation::kRelu) {
       relu(hidden.data(), count * width);
       relu_gradient(hidden.data(), gradient.data(), count * width);
     } else {
       gelu_gradient(hidden.data(), gradient.data(), count * width);
     }
-    multiply(gradient.data(), count, width, view_of(transposed.first), nullptr, x_gradient + begin * inputs, inputs);
-    add_transposed_product(incoming, outputs, outputs, hidden.data(), width, width, count, sums.second_weight, width);
-    add_transposed_product(gradient.data(), width, width, in, inputs, inputs, count, sums.first_weight, inputs);
+    transposed.first.apply(gradient.data(), count, x_gradient + begin * inputs);
+    add_product(incoming, outputs, outputs, hidden.data(), width, width, count, sums.second_weight, width);
+    add_product(gradient.data(), width, width, in, inputs, inputs, count, sums.first_weight, inputs);
     add_column_sums(incoming, count, outputs, outputs, sums.second_bias);
     add_column_sums(gradient.data(), count, width, width, sums.first_bias);
   }

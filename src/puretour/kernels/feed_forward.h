@@ -30,12 +30,12 @@ struct FeedForwardGradient {
 
 /// The weights for the way back.
 struct TransposedFeedForward {
-  PackedMatrix first;   // hidden x inputs
-  PackedMatrix second;  // outputs x hidden
+  Linear first;   // hidden -> inputs
+  Linear second;  // outputs -> hidden
 };
 
 /// From the gradient of the outputs: writes that of x, adds those of the weights. Hidden values are computed again, a
-/// block of rows at a time, so that they never leave the cache.
+/// block of rows at a time, so that they never leave the cache. All products have the precision of the layers.
 void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForward& transposed, const float* x,
                            std::size_t num_rows, const float* out_gradient, float* x_gradient,
                            const FeedForwardGradient& sums);

@@ -229,14 +229,22 @@ PanelView view_of(const PackedMatrix& matrix, std::size_t first, std::size_t dep
   return {matrix.data() + first * kBlock, depth, matrix.depth() * kBlock, columns};
 }
 
+void Linear::set_precision(Precision precision) {
+  rounded = precision == Precision::kBfloat16 ? Bfloat16Matrix(matrix) : Bfloat16Matrix();
+}
+
 void Linear::apply(const float* x, std::size_t num_rows, float* out) const {
+  if (!rounded.empty()) {
+    return multiply_bfloat16(x, num_rows, inputs(), rounded, bias.empty() ? nullptr : bias.data(), out, outputs());
+  }
   multiply(x, num_rows, inputs(), view_of(matrix), bias.empty() ? nullptr : bias.data(), out, outputs());
 }
 
-Linear make_linear(std::span<const float> weight, std::span<const float> bias, std::size_t outputs,
-                   std::size_t inputs) {
-  Linear linear{PackedMatrix::from_columns(weight, inputs, outputs), {bias.begin(), bias.end()}};
+Linear make_linear(std::span<const float> weight, std::span<const float> bias, std::size_t outputs, std::size_t inputs,
+                   Precision precision) {
+  Linear linear{PackedMatrix::from_columns(weight, inputs, outputs), {bias.begin(), bias.end()}, {}};
   if (!bias.empty()) linear.bias.resize(padded(outputs));
+  linear.set_precision(precision);
   return linear;
 }
 

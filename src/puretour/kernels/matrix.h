@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "puretour/kernels/bfloat16.h"
 #include "puretour/kernels/simd.h"
 
 namespace puretour::kernels {
@@ -71,15 +72,19 @@ void add_column_sums(const float* x, std::size_t num_rows, std::size_t stride, s
 struct Linear {
   PackedMatrix matrix;      // depth: inputs, columns: outputs
   std::vector<float> bias;  // padded(outputs) values, or empty: none
+  Bfloat16Matrix rounded;   // the same matrix, or empty: products in float
 
   [[nodiscard]] std::size_t inputs() const { return matrix.depth(); }
   [[nodiscard]] std::size_t outputs() const { return matrix.columns(); }
+
+  void set_precision(Precision precision);
 
   /// out[r] for every row x[r]; rows lie without gaps.
   void apply(const float* x, std::size_t num_rows, float* out) const;
 };
 
 /// `weight` is [outputs][inputs]; `bias` has `outputs` values or none.
-Linear make_linear(std::span<const float> weight, std::span<const float> bias, std::size_t outputs, std::size_t inputs);
+Linear make_linear(std::span<const float> weight, std::span<const float> bias, std::size_t outputs, std::size_t inputs,
+                   Precision precision = Precision::kFloat);
 
 }  // namespace puretour::kernels

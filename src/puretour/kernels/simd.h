@@ -149,7 +149,7 @@ struct Block {
   }                                                                           \
   void name parameters {                                                      \
     const Isa isa = active_isa();                                             \
-    if (isa == Isa::kAvx512) return name##_avx512 arguments;                  \
+    if (isa >= Isa::kAvx512) return name##_avx512 arguments;                  \
     if (isa == Isa::kAvx2) return name##_avx2 arguments;                      \
     name##_plain arguments;                                                   \
   }

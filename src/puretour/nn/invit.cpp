@@ -272,7 +272,7 @@ Tensor Invit::embed(const std::string& prefix, const std::vector<std::string>& k
   }
   const Tensor rows = torch::empty({static_cast<std::int64_t>(tokens.begin.back()), 3 * tokens.num_kinds});
   std::copy(tokens.rows.begin(), tokens.rows.end(), rows.data_ptr<float>());
-  return kernel_linear(rows, torch::cat(parts, 1), {});
+  return linear(rows, torch::cat(parts, 1));
 }
 
 Tensor Invit::encode_rows(const std::string& prefix, std::size_t num_layers, Tensor h, const Tokens& tokens) const {
@@ -298,11 +298,11 @@ Tensor Invit::encode_rows(const std::string& prefix, std::size_t num_layers, Ten
     const Tensor value = weight(attention + "w_vs.weight");
     Tensor attended;
     if (l + 1 == num_layers && !tokens.all_needed()) {
-      const Tensor key_value = kernel_linear(h, torch::cat({key, value}), {});
+      const Tensor key_value = linear(h, torch::cat({key, value}));
       h = kernel_take_rows(h, needed_rows);
-      attended = kernel_attention(kernel_linear(h, query, {}), {key_value, 0}, {key_value, dim}, needed, shape);
+      attended = kernel_attention(linear(h, query), {key_value, 0}, {key_value, dim}, needed, shape);
     } else {
-      attended = kernel_self_attention(kernel_linear(h, torch::cat({query, key, value}), {}), all, shape);
+      attended = kernel_self_attention(linear(h, torch::cat({query, key, value})), all, shape);
     }
     const auto norm = [&](const std::string& name, const Tensor& a, const Tensor& b, double epsilon) {
       return kernel_add_layer_norm(a, b, weight(name + ".weight"), weight(name + ".bias"), epsilon);

@@ -14,6 +14,7 @@ namespace {
 
 using kernels::MutableRows;
 using kernels::PackedMatrix;
+using kernels::Precision;
 using kernels::Rows;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
@@ -38,12 +39,19 @@ MutableRows mutable_columns(const Tensor& rows, std::int64_t first) {
   return {rows.data_ptr<float>() + first, extent(rows, 1)};
 }
 
-kernels::Linear packed(const Tensor& weight, const Tensor& bias) {
-  return kernels::make_linear(values_of(weight), values_of(bias), extent(weight, 0), extent(weight, 1));
+kernels::Linear packed(const Tensor& weight, const Tensor& bias, Precision precision) {
+  return kernels::make_linear(values_of(weight), values_of(bias), extent(weight, 0), extent(weight, 1), precision);
 }
 
-PackedMatrix packed_transposed(const Tensor& weight) {
-  return PackedMatrix::from_rows(values_of(weight), extent(weight, 0), extent(weight, 1));
+kernels::Linear packed_transposed(const Tensor& weight, Precision precision) {
+  kernels::Linear linear;
+  linear.matrix = PackedMatrix::from_rows(values_of(weight), extent(weight, 0), extent(weight, 1));
+  linear.set_precision(precision);
+  return linear;
+}
+
+Precision precision_of(AutogradContext* context) {
+  return static_cast<Precision>(context->saved_data["precision"].toInt());
 }
 
 // LibTorch's functions want defined tensors: an empty one stands for none.
@@ -75,12 +83,14 @@ kernels::AttentionShape attention_shape(const c10::IValue& value) {
 
 class Linear : public torch::autograd::Function<Linear> {
  public:
-  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        Precision precision) {
     context->save_for_backward({x, weight});
+    context->saved_data["precision"] = static_cast<std::int64_t>(precision);
     context->saved_data["x"] = x.requires_grad();
     context->saved_data["bias"] = bias.numel() > 0;
     Tensor out = torch::empty({x.size(0), weight.size(0)}, x.options());
-    packed(weight, bias).apply(data(x), extent(x, 0), data(out));
+    packed(weight, bias, precision).apply(data(x), extent(x, 0), data(out));
     return out;
   }
 
@@ -90,32 +100,37 @@ class Linear : public torch::autograd::Function<Linear> {
     const Tensor& weight = saved[1];
     const Tensor gradient = gradients[0].contiguous();
     const std::size_t num_rows = extent(x, 0);
+    const Precision precision = precision_of(context);
     Tensor of_x;
     if (context->saved_data["x"].toBool()) {
       of_x = torch::empty_like(x);
-      multiply(data(gradient), num_rows, extent(gradient, 1), view_of(packed_transposed(weight)), nullptr, data(of_x),
-               extent(x, 1));
+      packed_transposed(weight, precision).apply(data(gradient), num_rows, data(of_x));
     }
     Tensor of_weight = torch::zeros_like(weight);
-    kernels::add_transposed_product(data(gradient), extent(gradient, 1), extent(gradient, 1), data(x), extent(x, 1),
-                                    extent(x, 1), num_rows, data(of_weight), extent(weight, 1));
+    const auto add_product = precision == Precision::kFloat ? kernels::add_transposed_product
+                                                            : kernels::add_transposed_product_bfloat16;
+    add_product(data(gradient), extent(gradient, 1), extent(gradient, 1), data(x), extent(x, 1), extent(x, 1), num_rows,
+                data(of_weight), extent(weight, 1));
     Tensor of_bias;
     if (context->saved_data["bias"].toBool()) {
       of_bias = torch::zeros({weight.size(0)}, weight.options());
       kernels::add_column_sums(data(gradient), num_rows, extent(gradient, 1), extent(gradient, 1), data(of_bias));
     }
-    return {of_x, of_weight, of_bias};
+    return {of_x, of_weight, of_bias, Tensor()};
   }
 };
 
 class FeedForward : public torch::autograd::Function<FeedForward> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
-                        const Tensor& second_weight, const Tensor& second_bias, std::int64_t activation) {
+                        const Tensor& second_weight, const Tensor& second_bias, std::int64_t activation,
+                        Precision precision) {
     context->save_for_backward({x, first_weight, first_bias, second_weight, second_bias});
     context->saved_data["activation"] = activation;
+    context->saved_data["precision"] = static_cast<std::int64_t>(precision);
     Tensor out = torch::empty({x.size(0), second_weight.size(0)}, x.options());
-    layers(first_weight, first_bias, second_weight, second_bias, activation).apply(data(x), extent(x, 0), data(out));
+    layers(first_weight, first_bias, second_weight, second_bias, activation, precision)
+        .apply(data(x), extent(x, 0), data(out));
     return out;
   }
 
@@ -123,20 +138,23 @@ class FeedForward : public torch::autograd::Function<FeedForward> {
     const auto saved = context->get_saved_variables();
     const Tensor& x = saved[0];
     const Tensor gradient = gradients[0].contiguous();
-    const auto of_layers = layers(saved[1], saved[2], saved[3], saved[4], context->saved_data["activation"].toInt());
-    const kernels::TransposedFeedForward transposed{packed_transposed(saved[1]), packed_transposed(saved[3])};
+    const Precision precision = precision_of(context);
+    const auto of_layers =
+        layers(saved[1], saved[2], saved[3], saved[4], context->saved_data["activation"].toInt(), precision);
+    const kernels::TransposedFeedForward transposed{packed_transposed(saved[1], precision),
+                                                    packed_transposed(saved[3], precision)};
     Tensor of_x = torch::empty_like(x);
     std::vector<Tensor> sums;
     for (std::size_t i = 1; i < saved.size(); ++i) sums.push_back(torch::zeros_like(saved[i]));
     kernels::feed_forward_gradient(of_layers, transposed, data(x), extent(x, 0), data(gradient), data(of_x),
                                    {data(sums[0]), data(sums[1]), data(sums[2]), data(sums[3])});
-    return {of_x, sums[0], sums[1], sums[2], sums[3], Tensor()};
+    return {of_x, sums[0], sums[1], sums[2], sums[3], Tensor(), Tensor()};
   }
 
  private:
   static kernels::FeedForward layers(const Tensor& first_weight, const Tensor& first_bias, const Tensor& second_weight,
-                                     const Tensor& second_bias, std::int64_t activation) {
-    return {packed(first_weight, first_bias), packed(second_weight, second_bias),
+                                     const Tensor& second_bias, std::int64_t activation, Precision precision) {
+    return {packed(first_weight, first_bias, precision), packed(second_weight, second_bias, precision),
             static_cast<kernels::Activation>(activation)};
   }
 };
@@ -331,14 +349,15 @@ bool kernels_take(const Tensor& x) {
   return x.device().is_cpu() && x.scalar_type() == torch::kFloat32;
 }
 
-Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return like_input(Linear::apply(as_rows(x), weight.contiguous(), or_empty(bias, weight)), x);
+Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision precision) {
+  return like_input(Linear::apply(as_rows(x), weight.contiguous(), or_empty(bias, weight), precision), x);
 }
 
 Tensor kernel_feed_forward(const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
-                           const Tensor& second_weight, const Tensor& second_bias, kernels::Activation activation) {
+                           const Tensor& second_weight, const Tensor& second_bias, kernels::Activation activation,
+                           Precision precision) {
   return like_input(FeedForward::apply(as_rows(x), first_weight, first_bias, second_weight, second_bias,
-                                       static_cast<std::int64_t>(activation)),
+                                       static_cast<std::int64_t>(activation), precision),
                     x);
 }
 

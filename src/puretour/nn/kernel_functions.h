@@ -18,11 +18,13 @@ namespace puretour::nn {
 bool kernels_take(const Tensor& x);
 
 /// x W^T + b over the last dimension; the bias may be undefined.
-Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
+Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                     kernels::Precision precision = kernels::Precision::kFloat);
 
 /// Two linear layers with biases and an activation between them.
 Tensor kernel_feed_forward(const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
-                           const Tensor& second_weight, const Tensor& second_bias, kernels::Activation activation);
+                           const Tensor& second_weight, const Tensor& second_bias, kernels::Activation activation,
+                           kernels::Precision precision = kernels::Precision::kFloat);
 
 /// Layer normalisation of a + b.
 Tensor kernel_add_layer_norm(const Tensor& a, const Tensor& b, const Tensor& scale, const Tensor& shift,

@@ -137,15 +137,15 @@ Tensor Network::linear(const std::string& name, const Tensor& x) const {
   return linear(x, weight(name + ".weight"), found == weights_.end() ? Tensor() : found->second);
 }
 
-Tensor Network::linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return kernels_take(x) ? kernel_linear(x, weight, bias) : torch::linear(x, weight, bias);
+Tensor Network::linear(const Tensor& x, const Tensor& weight, const Tensor& bias) const {
+  return kernels_take(x) ? kernel_linear(x, weight, bias, precision_) : torch::linear(x, weight, bias);
 }
 
 Tensor Network::feed_forward(const std::string& first, const std::string& second, kernels::Activation activation,
                              const Tensor& x) const {
   if (kernels_take(x)) {
     return kernel_feed_forward(x, weight(first + ".weight"), weight(first + ".bias"), weight(second + ".weight"),
-                               weight(second + ".bias"), activation);
+                               weight(second + ".bias"), activation, precision_);
   }
   const Tensor hidden = linear(first, x);
   return linear(second, activation == kernels::Activation::kRelu ? torch::relu(hidden) : torch::gelu(hidden));

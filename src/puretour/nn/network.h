@@ -81,6 +81,9 @@ class Network : public torch::nn::Module {
     member_ = member;
   }
 
+  /// Of the products with weights, where kernels compute them.
+  void set_precision(kernels::Precision precision) { precision_ = precision; }
+
   /// Takes over the parameters and statistics of a network of the same configuration, without its gradients.
   void copy_from(const Network& other);
 
@@ -101,7 +104,7 @@ class Network : public torch::nn::Module {
 
   /// NAME.weight and, where it exists, NAME.bias.
   [[nodiscard]] Tensor linear(const std::string& name, const Tensor& x) const;
-  [[nodiscard]] static Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+  [[nodiscard]] Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}) const;
   /// Two linear layers by name, with an activation between them.
   [[nodiscard]] Tensor feed_forward(const std::string& first, const std::string& second, kernels::Activation activation,
                                     const Tensor& x) const;
@@ -117,6 +120,7 @@ class Network : public torch::nn::Module {
   ModelConfig config_;
   BatchGroup* group_ = nullptr;
   std::size_t member_ = 0;
+  kernels::Precision precision_ = kernels::Precision::kFloat;
   std::map<std::string, Tensor> weights_;  // the tensors of the module tree by their full names
 };
 

@@ -85,7 +85,7 @@ Baseline::~Baseline() = default;
 
 void Baseline::set_copy(const TensorMap& weights) {
   state_.weights = weights;
-  copy_ = make_policy({network_config(recipe_), state_.weights, {}});
+  copy_ = make_policy({network_config(recipe_), state_.weights, {}}, product_precision(recipe_));
 }
 
 bool Baseline::is_moving_mean(std::size_t epoch) const {

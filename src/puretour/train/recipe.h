@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "puretour/kernels/bfloat16.h"
 #include "puretour/models/config.h"
 
 namespace puretour::train {
@@ -22,6 +23,7 @@ struct Recipe {
   std::size_t nodes = 50;
   std::string method = "vanilla";
   std::size_t seed = 1234;
+  std::string precision = "float32";
 
   // The network; fields that a network does not have are ignored.
   std::size_t embedding_dim = 128;
@@ -106,5 +108,7 @@ void check_recipe(const Recipe& recipe);
 
 /// The network of a recipe.
 ModelConfig network_config(const Recipe& recipe);
+
+kernels::Precision product_precision(const Recipe& recipe);
 
 }  // namespace puretour::train

@@ -136,7 +136,10 @@ void Trainer::prepare(const TrainOptions& options) {
     copies_.back()->to(device_);
     copies_.back()->train();
   }
-  for (std::size_t k = 0; k < copies_.size(); ++k) copies_[k]->join(group_.get(), k);
+  for (std::size_t k = 0; k < copies_.size(); ++k) {
+    copies_[k]->join(group_.get(), k);
+    copies_[k]->set_precision(product_precision(recipe_));
+  }
   adam_ = std::make_unique<Adam>(network_->named_parameters(), recipe_.weight_decay, recipe_.optimizer == "adamw");
 }
 
@@ -158,7 +161,7 @@ BatchTours Trainer::sample_tours(const Batch& batch, const std::vector<std::vect
   plan.seed = recipe_.seed;
   plan.number = step_;
   plan.threads = threads_;
-  const std::unique_ptr<Policy> current = policy();
+  const std::unique_ptr<Policy> current = policy(product_precision(recipe_));
   if (!network_->embedding_part()) return roll_out(*current, batch, {}, plan);
   std::vector<Tensor> parts;
   parts.reserve(encoded.size());
@@ -282,7 +285,7 @@ StepSums Trainer::step() {
   replaced_baseline_ = false;
   if (epoch() != finished_epoch) {
     const Stopwatch watch(phases_.baseline);
-    replaced_baseline_ = baseline_->update(*policy(), network_->weights(), finished_epoch);
+    replaced_baseline_ = baseline_->update(*policy(product_precision(recipe_)), network_->weights(), finished_epoch);
   }
   return sums;
 }
@@ -297,8 +300,8 @@ TrainingState Trainer::state() const {
   return state;
 }
 
-std::unique_ptr<Policy> Trainer::policy() const {
-  return make_policy({network_config(recipe_), network_->weights(), {}});
+std::unique_ptr<Policy> Trainer::policy(kernels::Precision precision) const {
+  return make_policy({network_config(recipe_), network_->weights(), {}}, precision);
 }
 
 }  // namespace puretour::train

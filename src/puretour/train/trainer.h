@@ -80,7 +80,8 @@ class Trainer {
 
   /// `sums` and `log_bytes` are left to the caller.
   [[nodiscard]] TrainingState state() const;
-  [[nodiscard]] std::unique_ptr<Policy> policy() const;
+  /// The network as it is now, by default as a user of the finished one would run it.
+  [[nodiscard]] std::unique_ptr<Policy> policy(kernels::Precision precision = kernels::Precision::kFloat) const;
   [[nodiscard]] nn::Network& network() { return *network_; }
   [[nodiscard]] Communicator& communicator() { return *communicator_; }
   [[nodiscard]] const PhaseSeconds& phases() const { return phases_; }
