@@ -101,9 +101,9 @@ TEST(Matrix, TransposedProductsOfAllShapesAreRight) {
 TEST(Bfloat16, RoundsToTheNearest) {
   EXPECT_EQ(to_bfloat16(1.0F), 0x3F80);
   EXPECT_EQ(to_bfloat16(-2.0F), 0xC000);
-  EXPECT_EQ(to_bfloat16(1.00390625F), 0x3F80);   // half way, 1 is even
-  EXPECT_EQ(to_bfloat16(1.01171875F), 0x3F82);   // half way, up to even
-  EXPECT_EQ(to_bfloat16(1.004F), 0x3F81);        // above half way
+  EXPECT_EQ(to_bfloat16(1.00390625F), 0x3F80);  // half way, 1 is even
+  EXPECT_EQ(to_bfloat16(1.01171875F), 0x3F82);  // half way, up to even
+  EXPECT_EQ(to_bfloat16(1.004F), 0x3F81);       // above half way
   EXPECT_TRUE(std::isnan(from_bfloat16(to_bfloat16(std::numeric_limits<float>::quiet_NaN()))));
   EXPECT_EQ(from_bfloat16(to_bfloat16(std::numeric_limits<float>::infinity())), std::numeric_limits<float>::infinity());
   for (const float v : random_values(1000, 8, 100)) {

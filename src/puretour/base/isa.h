@@ -9,9 +9,9 @@ namespace puretour {
 
 /// In rising order; each includes the ones before it.
 enum class Isa : std::uint8_t {
-  kPlain,   // what every CPU of this kind has
-  kAvx2,    // AVX2
-  kAvx512,  // AVX-512 with byte and word instructions
+  kPlain,       // what every CPU of this kind has
+  kAvx2,        // AVX2
+  kAvx512,      // AVX-512 with byte and word instructions
   kAvx512Bf16,  // and products of bfloat16
 };
 

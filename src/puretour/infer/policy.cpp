@@ -36,7 +36,8 @@ void check_prefix(std::span<const NodeId> prefix, std::size_t num_nodes) {
 
 std::unique_ptr<Policy> make_policy(const Checkpoint& checkpoint, kernels::Precision precision) {
   check_weights(checkpoint.config, checkpoint.weights, "checkpoint");
-  if (std::holds_alternative<AmConfig>(checkpoint.config)) return std::make_unique<AttentionModel>(checkpoint, precision);
+  if (std::holds_alternative<AmConfig>(checkpoint.config))
+    return std::make_unique<AttentionModel>(checkpoint, precision);
   if (std::holds_alternative<PointerformerConfig>(checkpoint.config))
     return std::make_unique<Pointerformer>(checkpoint, precision);
   if (std::holds_alternative<InvitConfig>(checkpoint.config)) return std::make_unique<Invit>(checkpoint, precision);

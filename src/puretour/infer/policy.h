@@ -77,8 +77,8 @@ class Policy {
                                                                          std::span<const float> embeddings) const = 0;
 };
 
-/// The network of a checkpoint, ready to use; does not refer to the checkpoint afterwards. Products with weights have the
-/// given precision.
+/// The network of a checkpoint, ready to use; does not refer to the checkpoint afterwards. Products with weights have
+/// the given precision.
 std::unique_ptr<Policy> make_policy(const Checkpoint& checkpoint,
                                     kernels::Precision precision = kernels::Precision::kFloat);
 

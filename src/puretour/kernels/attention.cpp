@@ -56,7 +56,9 @@ void attention(const AttentionRows& queries, const AttentionRows& keys, const At
         const float* query = queries.data + (i + q) * queries.stride + h * shape.head_dim;
         for (std::size_t c = 0; c < shape.head_dim; ++c) scaled[q * shape.head_dim + c] = query[c] * shape.scale;
       }
-      multiply(scaled.data(), count, shape.head_dim, view_of(heads[h].keys), nullptr, scores.data(), score_stride);
+      PanelView all_keys = view_of(heads[h].keys);
+      all_keys.columns = score_stride;  // whole blocks are faster; behind the last key they are zero
+      multiply(scaled.data(), count, shape.head_dim, all_keys, nullptr, scores.data(), score_stride);
       float sums[kQueryBlock];
       for (std::size_t q = 0; q < count; ++q) {
         float largest = 0;

@@ -86,8 +86,8 @@ __attribute__((target("avx512f,avx512bw,avx512bf16"), always_inline)) inline voi
   for (std::size_t k = 0; k < num_pairs; ++k) {
     const auto row = reinterpret_cast<__m512bh>(_mm512_loadu_si512(right + k * right_step));
     for (std::size_t r = 0; r < kRows; ++r) {
-      const auto pair = reinterpret_cast<__m512bh>(
-          _mm512_set1_epi32(static_cast<int>(left[r * left_stride + k * left_step])));
+      const auto pair =
+          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(left[r * left_stride + k * left_step])));
       sums[r] = _mm512_dpbf16_ps(sums[r], pair, row);
     }
   }
@@ -145,8 +145,7 @@ __attribute__((target("avx512f,avx512bw,avx512bf16"), always_inline)) inline voi
   const auto mask = static_cast<__mmask16>((1U << t.columns) - 1U);
   __m512 sums[kRows];
   for (std::size_t r = 0; r < kRows; ++r) {
-    sums[r] =
-        t.start == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, t.start + r * t.start_stride);
+    sums[r] = t.start == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, t.start + r * t.start_stride);
   }
   native_tile<kRows>(t.left, t.left_stride, t.left_step, t.right, t.right_step, t.num_pairs, sums);
   for (std::size_t r = 0; r < kRows; ++r) _mm512_mask_storeu_ps(t.out + r * t.out_stride, mask, sums[r]);
@@ -233,10 +232,10 @@ void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_strid
       round_row(a + (begin + r) * a_stride, b.depth(), reinterpret_cast<std::uint16_t*>(rows.data() + r * num_pairs));
     }
     for (std::size_t c = 0; c < b.columns(); c += kBlock) {
-      run_panel({rows.data(), num_pairs, 1, b.data() + c * num_pairs, kBlock, num_pairs,
-                 bias == nullptr ? nullptr : bias + c, 0, out + begin * out_stride + c, out_stride,
-                 std::min(kBlock, b.columns() - c)},
-                count);
+      run_panel(
+          {rows.data(), num_pairs, 1, b.data() + c * num_pairs, kBlock, num_pairs, bias == nullptr ? nullptr : bias + c,
+           0, out + begin * out_stride + c, out_stride, std::min(kBlock, b.columns() - c)},
+          count);
     }
   }
 }

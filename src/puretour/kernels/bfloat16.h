@@ -1,5 +1,5 @@
-// Matrix products of numbers rounded to bfloat16 (the upper half of a float), with sums in float: twice as fast as float
-// where the CPU has instructions for it, and exact enough for training.
+// Matrix products of numbers rounded to bfloat16 (the upper half of a float), with sums in float: twice as fast as
+// float where the CPU has instructions for it, and exact enough for training.
 //
 // Two numbers that follow each other in the direction of the sum form a pair in one 32-bit word, the first one below.
 // CPUs without such instructions compute the same products in float; sums may differ in the last bits.
@@ -24,8 +24,8 @@ enum class Precision : std::uint8_t { kFloat, kBfloat16 };
 std::uint16_t to_bfloat16(float value);
 float from_bfloat16(std::uint16_t value);
 
-/// The right factor of a product, depth x columns, in panels of sixteen columns as PackedMatrix, but with pairs of rows:
-/// pair (2 k, 2 k + 1) of column c lies at (c / 16 * ceil(depth / 2) + k) * 16 + c % 16. What is missing is zero.
+/// The right factor of a product, depth x columns, in panels of sixteen columns as PackedMatrix, but with pairs of
+/// rows: pair (2 k, 2 k + 1) of column c lies at (c / 16 * ceil(depth / 2) + k) * 16 + c % 16. What is missing is zero.
 class Bfloat16Matrix {
  public:
   Bfloat16Matrix() = default;

@@ -11,7 +11,8 @@
 namespace puretour::kernels {
 namespace {
 
-// The memory of one head of one group, kept from group to group.
+// The memory of one head of one group, kept from group to group. Products are computed for whole blocks of keys: what
+// lies behind the last key is left over from another group, and never used.
 struct Workspace {
   std::vector<float> queries;            // scaled
   std::vector<float> keys_by_channel;    // panels of head_dim x keys
@@ -54,8 +55,8 @@ void compute_weights(const Group& group, const AttentionShape& shape, Rows queri
   pack_rows_as_columns(keys.data + group.key_begin * keys.stride + first, keys.stride, group.num_keys, shape.head_dim,
                        work.keys_by_channel.data());
   multiply(work.queries.data(), group.num_queries, shape.head_dim,
-           {work.keys_by_channel.data(), shape.head_dim, shape.head_dim * kBlock, group.num_keys}, nullptr,
-           work.weights.data(), stride);
+           {work.keys_by_channel.data(), shape.head_dim, shape.head_dim * kBlock, stride}, nullptr, work.weights.data(),
+           stride);
   for (std::size_t q = 0; q < group.num_queries; ++q) {
     float* row = work.weights.data() + q * stride;
     if (group.ranks != nullptr) {
@@ -103,7 +104,7 @@ void group_attention_gradient(std::span<const Group> groups, const AttentionShap
                            shape.head_dim, work.values_by_channel.data());
       const float* incoming = out_gradient.data + group.query_begin * out_gradient.stride + first;
       multiply(incoming, group.num_queries, out_gradient.stride,
-               {work.values_by_channel.data(), shape.head_dim, shape.head_dim * kBlock, group.num_keys}, nullptr,
+               {work.values_by_channel.data(), shape.head_dim, shape.head_dim * kBlock, stride}, nullptr,
                work.weight_gradients.data(), stride);
       for (std::size_t q = 0; q < group.num_queries; ++q) {
         softmax_gradient(work.weights.data() + q * stride, work.weight_gradients.data() + q * stride, group.num_keys,

@@ -42,8 +42,7 @@ void compute_scores(const PointerGroup& group, const PointerShape& shape, Rows q
                          work.keys_by_channel.data());
   }
   multiply(queries.data + rows.query_begin * queries.stride, rows.num_queries, queries.stride,
-           {work.keys_by_channel.data(), shape.dim, shape.dim * kBlock, rows.num_keys}, nullptr, work.scores.data(),
-           stride);
+           {work.keys_by_channel.data(), shape.dim, shape.dim * kBlock, stride}, nullptr, work.scores.data(), stride);
   for (std::size_t q = 0; q < rows.num_queries; ++q) {
     float* row = work.scores.data() + q * stride;
     scale(row, rows.num_keys, shape.scale);

@@ -14,10 +14,12 @@ template <int kLanes>
 PURETOUR_INLINE void exponentials_impl(float* values, std::size_t count, float* largest, float* sum) {
   using B = Block<kLanes>;
   const std::size_t end = padded(count);
-  for (std::size_t i = count; i < end; ++i) values[i] = -std::numeric_limits<float>::infinity();
-  B best;
-  B::load(best, values);
-  for (std::size_t i = kBlock; i < end; i += kBlock) {
+  // The last block, without what lies behind the values: small stores into it would hold up the loads that follow.
+  B last;
+  B::load(last, values + end - kBlock);
+  B::keep_first(last, count + kBlock - end, -std::numeric_limits<float>::infinity());
+  B best = last;
+  for (std::size_t i = 0; i + kBlock < end; i += kBlock) {
     B block;
     B::load(block, values + i);
     B::maximum(best, block);
@@ -26,8 +28,8 @@ PURETOUR_INLINE void exponentials_impl(float* values, std::size_t count, float* 
   B total;
   B::fill(total, 0);
   for (std::size_t i = 0; i < end; i += kBlock) {
-    B block;
-    B::load(block, values + i);
+    B block = last;
+    if (i + kBlock < end) B::load(block, values + i);
     for (std::size_t r = 0; r < B::kRegisters; ++r) block.part[r] -= top;
     B::exponential(block);
     B::store(block, values + i);
@@ -94,10 +96,9 @@ template <int kLanes>
 PURETOUR_INLINE void softmax_gradient_impl(float* weights, float* gradients, std::size_t count, float factor,
                                            float scale) {
   using B = Block<kLanes>;
-  const std::size_t whole = count / kBlock * kBlock;
   B total;
   B::fill(total, 0);
-  for (std::size_t i = 0; i < whole; i += kBlock) {
+  for (std::size_t i = 0; i < padded(count); i += kBlock) {
     B weight;
     B gradient;
     B::load(weight, weights + i);
@@ -108,12 +109,8 @@ PURETOUR_INLINE void softmax_gradient_impl(float* weights, float* gradients, std
     }
     B::store(weight, weights + i);
   }
-  float mean = B::sum(total);
-  for (std::size_t i = whole; i < count; ++i) {
-    weights[i] *= factor;
-    mean += weights[i] * gradients[i];
-  }
-  for (std::size_t i = 0; i < whole; i += kBlock) {
+  const float mean = B::sum(total);
+  for (std::size_t i = 0; i < padded(count); i += kBlock) {
     B weight;
     B gradient;
     B::load(weight, weights + i);
@@ -123,7 +120,6 @@ PURETOUR_INLINE void softmax_gradient_impl(float* weights, float* gradients, std
     }
     B::store(gradient, gradients + i);
   }
-  for (std::size_t i = whole; i < count; ++i) gradients[i] = weights[i] * scale * (gradients[i] - mean);
 }
 
 // Leaves Phi(x) and the density phi(x). erf by formula 7.1.26 of Abramowitz and Stegun, whose exponential is that of

@@ -32,7 +32,8 @@ void scale(float* values, std::size_t count, float factor);
 void mask_below(float* values, const std::int32_t* ranks, std::int32_t least, std::size_t count);
 
 /// The softmax and its gradient: `weights` are what exponentials() leaves, and become the softmax (times 1 / sum =
-/// factor); `gradients` of the softmax become those of the values before they were multiplied by `scale`.
+/// factor); `gradients` of the softmax become those of the values before they were multiplied by `scale`. Behind
+/// `count`, up to padded(count), weights must be 0 and gradients finite; they become 0.
 void softmax_gradient(float* weights, float* gradients, std::size_t count, float factor, float scale);
 
 /// Replaces scores = clip * tanh(x) by the gradients factor * weights * scale * (derivative of the score by x).

@@ -23,6 +23,7 @@ constexpr std::size_t padded(std::size_t count) {
 
 // Inlined into functions for several instruction sets; a call would use the instructions of none.
 #define PURETOUR_INLINE __attribute__((always_inline)) inline
+#define PURETOUR_INLINE_LAMBDA __attribute__((always_inline))
 
 template <int kLanes>
 struct Register;
@@ -69,20 +70,33 @@ struct Block {
   PURETOUR_INLINE static void maximum(Block& b, const Block& other) {
     for (std::size_t r = 0; r < kRegisters; ++r) b.part[r] = b.part[r] > other.part[r] ? b.part[r] : other.part[r];
   }
-  /// Lane by lane, from the first to the last.
+  /// Lanes from `count` on become `other`.
+  PURETOUR_INLINE static void keep_first(Block& b, std::size_t count, float other) {
+    for (std::size_t r = 0; r < kRegisters; ++r) {
+      Int lane;
+      for (int i = 0; i < kLanes; ++i) lane[i] = static_cast<std::int32_t>(r) * kLanes + i;
+      b.part[r] = lane < static_cast<std::int32_t>(count) ? b.part[r] : Float{} + other;
+    }
+  }
+  /// Lanes eight apart, then four, two and one apart: few additions wait for each other.
   PURETOUR_INLINE static float sum(const Block& b) {
-    float lanes[kBlock];
-    store(b, lanes);
-    float total = lanes[0];
-    for (std::size_t i = 1; i < kBlock; ++i) total += lanes[i];
-    return total;
+    return reduce(b, [](const Float& x, const Float& y) PURETOUR_INLINE_LAMBDA { return x + y; });
   }
   PURETOUR_INLINE static float largest(const Block& b) {
-    float lanes[kBlock];
-    store(b, lanes);
-    float best = lanes[0];
-    for (std::size_t i = 1; i < kBlock; ++i) best = lanes[i] > best ? lanes[i] : best;
-    return best;
+    return reduce(b, [](const Float& x, const Float& y) PURETOUR_INLINE_LAMBDA { return x > y ? x : y; });
+  }
+  template <class Operation>
+  PURETOUR_INLINE static float reduce(const Block& b, const Operation& operation) {
+    Block rest = b;
+    for (std::size_t half = kRegisters / 2; half >= 1; half /= 2) {
+      for (std::size_t r = 0; r < half; ++r) rest.part[r] = operation(rest.part[r], rest.part[r + half]);
+    }
+    for (int step = kLanes / 2; step >= 1; step /= 2) {
+      Int other;
+      for (int i = 0; i < kLanes; ++i) other[i] = (i + step) % kLanes;
+      rest.part[0] = operation(rest.part[0], __builtin_shuffle(rest.part[0], other));
+    }
+    return rest.part[0][0];
   }
 
   /// b = exp(b): relative error below 2e-7; 0 below -87.3 (the smallest normal float); arguments up to 88.

@@ -107,8 +107,8 @@ class Linear : public torch::autograd::Function<Linear> {
       packed_transposed(weight, precision).apply(data(gradient), num_rows, data(of_x));
     }
     Tensor of_weight = torch::zeros_like(weight);
-    const auto add_product = precision == Precision::kFloat ? kernels::add_transposed_product
-                                                            : kernels::add_transposed_product_bfloat16;
+    const auto add_product =
+        precision == Precision::kFloat ? kernels::add_transposed_product : kernels::add_transposed_product_bfloat16;
     add_product(data(gradient), extent(gradient, 1), extent(gradient, 1), data(x), extent(x, 1), extent(x, 1), num_rows,
                 data(of_weight), extent(weight, 1));
     Tensor of_bias;
