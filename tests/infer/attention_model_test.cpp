@@ -3,6 +3,8 @@
 #include "puretour/infer/attention_model.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <numeric>
 
 #include "infer/golden.h"
@@ -37,8 +39,26 @@ std::vector<double> log_softmax(const std::vector<float>& scores) {
   return result;
 }
 
+struct Gap {
+  double size = std::numeric_limits<double>::infinity();
+  std::size_t step = 0;
+};
+
+// The smallest lead of the chosen node over the next, in log-probability.
+Gap smallest_gap(const RecordedStages& stages) {
+  Gap smallest;
+  const auto& steps = stages.values.at("scores");
+  for (std::size_t t = 0; t + 1 < steps.size(); ++t) {  // the last one has no choice
+    std::vector<float> scores = steps[t];
+    std::nth_element(scores.begin(), scores.begin() + 1, scores.end(), std::greater<>());
+    const auto gap = static_cast<double>(scores[0] - scores[1]);
+    if (gap < smallest.size) smallest = {gap, t};
+  }
+  return smallest;
+}
+
 void expect_golden_20(const std::string& model, const std::vector<NodeId>& tour, double length, double log_prob,
-                      const std::vector<double>& first_step, const std::vector<double>& chosen) {
+                      const std::vector<double>& first_step, const std::vector<double>& chosen, const Gap& gap) {
   const auto points = lattice_points(20);
   const auto policy = published(model);
   const auto instance = policy->encode(points, {});
@@ -52,6 +72,9 @@ void expect_golden_20(const std::string& model, const std::vector<NodeId>& tour,
   for (std::size_t i = 0; i < first_step.size(); ++i) EXPECT_NEAR(log_probs[i], first_step[i], 2e-4) << i;
   ASSERT_EQ(rollout.log_probs.size(), chosen.size());
   for (std::size_t i = 0; i < chosen.size(); ++i) EXPECT_NEAR(rollout.log_probs[i], chosen[i], 5e-5) << i;
+  const Gap smallest = smallest_gap(stages);
+  EXPECT_NEAR(smallest.size, gap.size, 5e-3 * gap.size);  // three digits are known
+  EXPECT_EQ(smallest.step, gap.step);
 }
 
 TEST(AttentionModel, GreedyTourOfTwentyNodesWithWeightsFor100) {
@@ -63,7 +86,8 @@ TEST(AttentionModel, GreedyTourOfTwentyNodesWithWeightsFor100) {
                     -0.0758676,  -15.4332754, -15.4305760, -15.4333658, -15.4205836, -15.2514727},
                    {-0.0758676, -0.0000209, -0.0000002, -1.7777721, -0.2279808, -0.3011056, -0.0014760,
                     -1.7615212, -0.0002033, -0.0002124, -0.0166358, -0.3876233, -0.2215327, -0.0286520,
-                    -0.0103945, -0.0799695, -0.7253536, -0.0001145, -0.0000105, 0});
+                    -0.0103945, -0.0799695, -0.7253536, -0.0001145, -0.0000105, 0},
+                   {0.911, 7});
 }
 
 TEST(AttentionModel, GreedyTourOfTwentyNodesWithWeightsFor50) {
@@ -75,7 +99,8 @@ TEST(AttentionModel, GreedyTourOfTwentyNodesWithWeightsFor50) {
                     -10.5943604, -9.3208746,  -10.6870520, -10.6855741, -10.6871709, -10.0966590},
                    {-0.0005413, -0.0012229, -0.0000002, -0.0000002, -0.0000012, -0.0014987, -0.0613229,
                     -0.0042347, -0.0008216, -0.1161102, -0.0000121, -0.0001626, -0.0000065, -0.0002573,
-                    -0.0000049, -0.0000092, -0.0000783, -0.0000022, -0.0001915, 0});
+                    -0.0000049, -0.0000092, -0.0000783, -0.0000022, -0.0001915, 0},
+                   {2.09, 9});
 }
 
 struct Stage {
@@ -145,7 +170,9 @@ TEST(AttentionModel, GreedyToursOfAHundredNodes) {
   SKIP_WITHOUT_PUBLISHED_WEIGHTS();
   const auto points = lattice_points(100);
   const auto with100 = published("am_tsp100");
-  const Rollout a = greedy(*with100->encode(points, {}));
+  RecordedStages a_stages;
+  const Rollout a = greedy(*with100->encode(points, {}), {}, a_stages.observer());
+  EXPECT_NEAR(smallest_gap(a_stages).size, 0.561, 1e-3);
   EXPECT_EQ(a.order,
             (std::vector<NodeId>{67, 59, 51, 43, 88, 80, 72, 64, 56, 35, 27, 19, 11, 3,  92, 84, 76, 68, 60, 52,
                                  7,  15, 23, 31, 39, 47, 55, 63, 71, 79, 87, 6,  14, 22, 30, 1,  95, 66, 58, 50,
@@ -155,7 +182,9 @@ TEST(AttentionModel, GreedyToursOfAHundredNodes) {
   EXPECT_NEAR(closed_length(points, a.order), 8.6421717301, 1e-5);
   EXPECT_NEAR(a.log_prob(), -1.3517805355, 5e-5);
   const auto with50 = published("am_tsp50");
-  const Rollout b = greedy(*with50->encode(points, {}));
+  RecordedStages b_stages;
+  const Rollout b = greedy(*with50->encode(points, {}), {}, b_stages.observer());
+  EXPECT_NEAR(smallest_gap(b_stages).size, 0.648, 1e-3);
   EXPECT_EQ(b.order,
             (std::vector<NodeId>{7,  15, 23, 96, 2,  10, 18, 26, 34, 42, 50, 58, 66, 74, 82, 90, 98, 61, 53, 45,
                                  37, 29, 21, 13, 5,  99, 91, 83, 75, 54, 62, 70, 78, 86, 94, 0,  8,  65, 57, 49,
@@ -174,8 +203,21 @@ TEST(AttentionModel, GreedyToursOfAHundredNodes) {
             (std::vector<NodeId>{87, 80, 0, 45, 25, 49, 21, 53, 23, 97}));
 }
 
-void expect_canonical_means(const std::string& model, std::size_t num_nodes, double mean_length, double mean_log_prob,
-                            const std::vector<double>& first_lengths) {
+TEST(AttentionModel, TheCanonicalTestSetIsThatOfNumPy) {
+  const auto instances = canonical_test_set(10'000, 100);
+  EXPECT_NEAR(instances[0][0].x, 0.1915194503788923, 1e-8);
+  EXPECT_NEAR(instances[0][0].y, 0.6221087710398319, 3e-8);
+  EXPECT_NEAR(instances[0][1].x, 0.4377277390071145, 2e-8);
+  EXPECT_NEAR(instances[0][1].y, 0.7853585837137692, 3e-8);
+  double sum = 0;
+  for (const auto& points : instances) {
+    for (const Point p : points) sum += p.x + p.y;
+  }
+  EXPECT_NEAR(sum / 2e6, 0.499934978620, 1e-9);
+}
+
+void expect_canonical_means(const std::string& model, std::size_t num_nodes, double mean_length, double deviation,
+                            double mean_log_prob, const std::vector<double>& first_lengths) {
   const auto instances = canonical_test_set(1000, num_nodes);
   const auto policy = published(model);
   std::vector<double> lengths(instances.size());
@@ -187,18 +229,45 @@ void expect_canonical_means(const std::string& model, std::size_t num_nodes, dou
   });
   const auto mean = [](const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0) / 1000; };
   EXPECT_NEAR(mean(lengths), mean_length, 1e-5);
+  std::vector<double> squares;
+  for (const double length : lengths) squares.push_back(std::pow(length - mean(lengths), 2));
+  EXPECT_NEAR(std::sqrt(mean(squares) * 1000 / 999), deviation, 6e-5);
   EXPECT_NEAR(mean(log_probs), mean_log_prob, 2e-5);
   for (std::size_t i = 0; i < first_lengths.size(); ++i) EXPECT_NEAR(lengths[i], first_lengths[i], 1e-5) << i;
 }
 
 TEST(AttentionModel, MeanOfAThousandCanonicalInstancesOf50Nodes) {
   SKIP_WITHOUT_PUBLISHED_WEIGHTS();
-  expect_canonical_means("am_tsp50", 50, 5.777273, -1.79348, {5.451431, 5.677990, 6.048293, 6.067352, 5.711887});
+  expect_canonical_means("am_tsp50", 50, 5.777273, 0.2774, -1.79348,
+                         {5.451431, 5.677990, 6.048293, 6.067352, 5.711887});
 }
 
 TEST(AttentionModel, MeanOfAThousandCanonicalInstancesOf100Nodes) {
   SKIP_WITHOUT_PUBLISHED_WEIGHTS();
-  expect_canonical_means("am_tsp100", 100, 8.085760, -5.39626, {7.612543, 8.537844, 8.047481, 8.469753, 8.495128});
+  expect_canonical_means("am_tsp100", 100, 8.085760, 0.2698, -5.39626,
+                         {7.612543, 8.537844, 8.047481, 8.469753, 8.495128});
+}
+
+// The original's best of 1280 samples. Both are random, each within about 0.02.
+TEST(AttentionModel, TheBestOfManySamplesIsAsShortAsThatOfTheOriginal) {
+  SKIP_WITHOUT_PUBLISHED_WEIGHTS();
+  const auto expect_best = [](const std::string& model, std::size_t num_nodes, const std::vector<double>& expected) {
+    const auto policy = published(model);
+    const auto instances = canonical_test_set(expected.size(), num_nodes);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const auto instance = policy->encode(instances[i], {});
+      std::vector<double> lengths(1280);
+      parallel_for(lengths.size(), 0, [&](std::size_t k) {
+        RolloutOptions options;
+        options.sample = true;
+        Rng rng(i, {k});
+        lengths[k] = closed_length(instances[i], instance->roll_out(options, rng).order);
+      });
+      EXPECT_NEAR(*std::min_element(lengths.begin(), lengths.end()), expected[i], 0.03) << model << ' ' << i;
+    }
+  };
+  expect_best("am_tsp50", 50, {5.399, 5.634, 6.048, 6.027});
+  expect_best("am_tsp100", 100, {7.558, 8.390, 7.913, 8.261});
 }
 
 // A network of odd sizes with random weights: no published file is needed.

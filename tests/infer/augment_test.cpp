@@ -59,6 +59,12 @@ TEST(Augmentation, RotationsAndReflectionsAreThoseOfInvit) {
   expect_first(reflected_copy(instances[0], reflections[0]), 0.4914477, 0.0599611);  // row 1
   expect_first(rotated_copy(instances[0], rotations[1]), 0.4320484, 1.0);            // row 2
   expect_first(reflected_copy(instances[0], reflections[7]), 0.3101735, 0.1462499);  // row 15
+  for (std::size_t k = 1; k < 16; ++k) {                                             // turned, mirrored, turned ...
+    const auto copy =
+        k % 2 == 0 ? rotated_copy(instances[0], rotations[k / 2]) : reflected_copy(instances[0], reflections[k / 2]);
+    EXPECT_EQ(orientation(copy) > 0, (orientation(instances[0]) > 0) == (k % 2 == 0)) << k;
+  }
+  EXPECT_GT(orientation(instances[0]), 0);
 }
 
 TEST(Augmentation, CopiesHaveTheSameShape) {

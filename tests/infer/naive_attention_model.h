@@ -9,13 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "infer/naive_layers.h"
 #include "puretour/geometry/point.h"
 #include "puretour/models/checkpoint.h"
 
 namespace puretour::test {
-
-using Vector = std::vector<double>;
-using Rows = std::vector<Vector>;
 
 /// x W^T + b for one row.
 inline Vector naive_linear(const TensorMap& weights, const std::string& name, const Vector& x) {
@@ -38,13 +36,6 @@ inline void naive_batch_norm(const TensorMap& weights, const std::string& name, 
                weights.at(name + ".bias").values[c];
     }
   }
-}
-
-inline Vector naive_softmax(Vector scores) {
-  double sum = 0;
-  for (double& s : scores) sum += s = std::exp(s);
-  for (double& s : scores) s /= sum;
-  return scores;
 }
 
 /// Log-probabilities of all nodes at every step along `tour`; minus infinity for visited ones.

@@ -123,13 +123,18 @@ TEST(Pointerformer, HashedWeightsGiveTheToursOfTheOriginalFor30Nodes) {
   const auto points = hashed_points(30, 0);
   RecordedStages stages;
   const auto instance = policy->encode(points, {.observer = stages.observer()});
+  expect_begins_with(stages.get("projection"), {0.5662511, -0.3734726, 0.1040845, -0.1570533}, 1e-6, "z");
   expect_begins_with(stages.get("block 0 y1"), {0.4718342, -0.1180719, 0.5765876, -0.5361531}, 2e-6, "y1");
   expect_begins_with(stages.get("block 0 y2"), {0.9536703, -0.6527061, -0.6458161, 0.3133815}, 2e-6, "y2");
   const auto& e = stages.get("block 5 y2");
   expect_begins_with(e, {-1.2912142, 1.3276975, -1.4787768, 1.2172592, 3.3571069, 1.9439709, 1.6089866, 0.1133155},
                      2e-5, "e");
   EXPECT_NEAR(std::accumulate(e.begin(), e.end(), 0.0), -190.51936, 1e-3);
-  const Rollout rollout = greedy(*instance, {0});
+  EXPECT_NEAR(std::pow(test::norm(e), 2), 15298.1788, 0.02);
+  const Rollout rollout = greedy(*instance, {0}, stages.observer());
+  std::vector<float> delta = stages.get("distances", 0);
+  for (float& d : delta) d *= std::sqrt(2.0F);
+  expect_begins_with(delta, {4.349407, 3.769566, 3.953202, 4.111232}, 5e-6, "delta", 1);
   EXPECT_EQ(rollout.order, (std::vector<NodeId>{0,  10, 5,  28, 6,  11, 8, 19, 27, 7, 12, 20, 14, 15, 24,
                                                 25, 22, 26, 13, 21, 17, 3, 29, 23, 1, 18, 16, 9,  4,  2}));
   EXPECT_NEAR(closed_length(points, rollout.order), 5.9926028, 1e-5);
@@ -139,6 +144,11 @@ TEST(Pointerformer, HashedWeightsGiveTheToursOfTheOriginalFor30Nodes) {
   EXPECT_EQ(summary.best_start, 19U);
   EXPECT_NEAR(summary.mean_length, 5.7967615, 1e-5);
   EXPECT_NEAR(summary.mean_log_prob, -5.98892, 2e-4);
+  double best_of_copies = summary.best;
+  for (std::size_t k = 1; k < kNumSymmetries; ++k) {
+    best_of_copies = std::min(best_of_copies, all_starts(*policy, symmetric_copy(points, k)).best);
+  }
+  EXPECT_NEAR(best_of_copies, 4.8617506, 1e-5);
 }
 
 // Wrong networks give the numbers that the original gives with the same mistake: the tests above would see it.

@@ -81,6 +81,9 @@ TEST(AttentionModelWithGradients, TrainsLikeTheOriginal) {
   const Tensor mean = network->named_buffers()["embedder.layers.0.1.normalizer.running_mean"];
   const Tensor variance = network->named_buffers()["embedder.layers.0.1.normalizer.running_var"];
   expect_values(mean, {0.63239509, -0.34700975, 0.22156227}, 1e-7, "mean before");
+  expect_values(variance, {0.018913092, 0.025489397, 0.065674834}, 1e-8, "variance before");
+  expect_values(placeholder, {-0.63546777, -0.23854293, 0.94200295}, 1e-7, "placeholder before");
+  expect_values(out, {-0.03977742, -0.10018003, -0.011170677}, 1e-7, "project_out before");
 
   GoldenStep step = golden_step(*network, points);
   EXPECT_EQ(test::order_of(step.batch.tours, 0),
@@ -127,6 +130,18 @@ TEST(AttentionModelWithGradients, TrainsLikeTheOriginal) {
   adam.step();
   expect_values(placeholder, {-0.63527628, -0.23835355, 0.94219513}, 1e-7, "placeholder after two steps");
   expect_values(out, {-0.039724542, -0.099979991, -0.011009884}, 1e-7, "project_out after two steps");
+}
+
+TEST(AttentionModelWithGradients, SinglePrecisionGivesTheLossAndGradientOfTheOriginal) {
+  SKIP_WITHOUT_PUBLISHED_WEIGHTS();
+  const auto network = published_network("am_tsp100", torch::kFloat32);
+  network->train();
+  std::vector<std::vector<Point>> instances;
+  for (std::size_t b = 0; b < 4; ++b) instances.push_back(lattice_points(20, 20 * b + 1));
+  const GoldenStep step = golden_step(*network, points_tensor(instances));
+  EXPECT_NEAR(number(step.loss), -8.6446686, 5e-5);
+  step.loss.backward();
+  EXPECT_NEAR(test::total_gradient_norm(*network), 138.84105, 2e-3);
 }
 
 TEST(AttentionModelWithGradients, GivesTheToursOfTheCpuCodeOnAThousandInstances) {

@@ -92,7 +92,10 @@ TEST(PointerformerWithGradients, TrainsLikeTheOriginal) {
   const Tensor lengths = tour_lengths(points, forced_tours());
   expect_values(lengths[0], {10.897818, 10.252052, 11.891929, 11.715510}, 1e-5, "lengths");
   expect_values(lengths[1], {10.099024, 7.655224, 9.057182, 9.595917}, 1e-5, "lengths");
+  expect_values(lengths.std(1, /*unbiased=*/false), {0.6584037, 0.9128500}, 1e-6, "deviation");
 
+  const Tensor e = network->encode(points, Statistics::kKeep).at(network->embedding_part().value());
+  expect_values(e[0][0], {-2.035767, -0.134734, 0.149593, -3.471725}, 5e-5, "embedding");
   ForcedStep step = forced_step(*network, points, unit_weights());
   expect_values(step.advantage[0], {0.4427521, 1.4235566, -1.0671287, -0.7991801}, 1e-5, "advantage");
   expect_values(step.advantage[1], {-1.0923893, 1.5847207, 0.0489170, -0.5412505}, 1e-5, "advantage");

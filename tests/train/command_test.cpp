@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <map>
 
 #include "cli/command_line.h"
 #include "puretour/report/learning_curves.h"
@@ -25,6 +27,32 @@ class Train : public CommandLine {
   [[nodiscard]] train::TrainingState last_state(const std::string& run) const {
     return *train::newest_state(path(run));
   }
+
+  /// Trains where no file can grow beyond `bytes`: a write fails as it does on a full disk, in the middle.
+  [[nodiscard]] CommandResult train_with_little_space(const std::string& arguments, std::uintmax_t bytes) const {
+    return shell(fmt::format("trap '' XFSZ; exec prlimit --fsize={} puretour train {} {}", bytes, kTiny, arguments));
+  }
+
+  [[nodiscard]] std::uintmax_t size(const std::string& file) const { return std::filesystem::file_size(path(file)); }
+
+  /// Name and content of the checkpoints of a run; there is nothing half written beside them.
+  [[nodiscard]] std::map<std::string, std::string> checkpoints(const std::string& run) const {
+    std::map<std::string, std::string> result;
+    for (const auto& entry : std::filesystem::directory_iterator(path(run))) {
+      const std::string name = entry.path().filename().string();
+      EXPECT_EQ(name.find(".tmp"), std::string::npos) << name;
+      if (name.ends_with(".safetensors")) result[name] = read_file(entry.path().string());
+    }
+    return result;
+  }
+
+  void expect_same_run(const std::string& run, const std::string& expected) const {
+    for (const char* name : {"log.jsonl", "model.safetensors", "validation.txt", "recipe.toml"}) {
+      EXPECT_EQ(read_file(path(fmt::format("{}/{}", run, name))), read_file(path(fmt::format("{}/{}", expected, name))))
+          << name;
+    }
+    EXPECT_EQ(last_state(run), last_state(expected));
+  }
 };
 
 TEST_F(Train, KillsLeaveNoTrace) {
@@ -40,10 +68,62 @@ TEST_F(Train, KillsLeaveNoTrace) {
   }
   train(arguments + "-o killed");
   EXPECT_GT(kills, 0);
-  for (const char* name : {"log.jsonl", "model.safetensors", "validation.txt", "recipe.toml"}) {
-    EXPECT_EQ(read_file(path(fmt::format("killed/{}", name))), read_file(path(fmt::format("whole/{}", name)))) << name;
+  expect_same_run("killed", "whole");
+}
+
+TEST_F(Train, AFullDiskKeepsTheCheckpointsAndTheRunGoesOn) {
+  const std::string arguments = "--model am --method pupo --checkpoint-steps 2 ";
+  train(arguments + "-o whole");
+  train(arguments + "-o full --stop-after 5");
+  const auto before = checkpoints("full");
+  ASSERT_EQ(before.size(), 3U);  // after steps 4 and 5, and the network
+  // The network is the first to be written, the state is longer: each can be the one that does not fit.
+  const std::uintmax_t network_size = size("full/model.safetensors");
+  const std::uintmax_t state_size = size("full/state-000000000005.safetensors");
+  ASSERT_GT(network_size, size("full/recipe.toml") + 100);
+  ASSERT_GT(state_size, network_size + 2000);
+  for (const std::uintmax_t bytes : {network_size - 100, network_size + 1000}) {
+    const CommandResult result = train_with_little_space(arguments + "-o full", bytes);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_NE(result.err.find("safetensors: could not write everything: File too large"), std::string::npos)
+        << result.err;
+    auto after = checkpoints("full");
+    EXPECT_EQ(after["state-000000000004.safetensors"], before.at("state-000000000004.safetensors"));
+    EXPECT_EQ(after["state-000000000005.safetensors"], before.at("state-000000000005.safetensors"));
+    EXPECT_EQ(after.size(), 3U);
+    // The network that is there is a whole one.
+    EXPECT_EQ(puretour({"models", "verify", "full/model.safetensors"}).exit_code, 0);
   }
-  EXPECT_EQ(last_state("killed"), last_state("whole"));
+  train(arguments + "-o full");
+  expect_same_run("full", "whole");
+}
+
+TEST_F(Train, ALogThatCanNotGrowEndsTheRunAndLosesNothing) {
+  const std::string arguments = "--model am --epochs 10 --log-steps 1 --checkpoint-steps 1000 ";
+  train(arguments + "-o whole");
+  train(arguments + "-o full --stop-after 30");
+  const auto before = checkpoints("full");
+  const std::uintmax_t space = size("full/log.jsonl") + 100;  // less than a line
+  ASSERT_GT(space, size("full/recipe.toml"));
+  const CommandResult result = train_with_little_space(arguments + "-o full", space);
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.err.find(".jsonl: can not be written; is the disk full?"), std::string::npos) << result.err;
+  EXPECT_EQ(checkpoints("full"), before);
+  train(arguments + "-o full");
+  expect_same_run("full", "whole");
+}
+
+TEST_F(Train, ARunIsNotFinishedBeforeItsNetworkIsWritten) {
+  train("--model am -o whole");
+  train("--model am -o run --stop-after 11");
+  std::filesystem::remove(path("run/model.safetensors"));
+  make_folder("run/model.safetensors");  // in its way
+  const CommandResult result = shell("puretour train " + kTiny + "--model am -o run");
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.err.find("model.safetensors: is a directory"), std::string::npos) << result.err;
+  std::filesystem::remove(path("run/model.safetensors"));
+  train("--model am -o run");
+  expect_same_run("run", "whole");
 }
 
 TEST_F(Train, ASignalKeepsTheWorkAndTheSameCommandGoesOn) {

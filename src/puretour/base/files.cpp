@@ -15,6 +15,15 @@
 #include "puretour/base/error.h"
 
 namespace puretour {
+namespace {
+
+// `error` is what the system says, 0 if that is not known any more.
+[[noreturn]] void fail_to_write(const std::string& path, int error) {
+  throw InputError(
+      fmt::format("{}: could not write everything: {}", path, error != 0 ? std::strerror(error) : "is the disk full?"));
+}
+
+}  // namespace
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (path_ == "-") {
@@ -45,12 +54,10 @@ void OutputFile::commit() {
     return;
   }
   auto& file = static_cast<std::ofstream&>(*stream_);
+  if (!file) fail_to_write(path_, 0);
   errno = 0;
   file.close();
-  if (!file) {
-    throw InputError(fmt::format("{}: could not write everything: {}", path_,
-                                 errno != 0 ? std::strerror(errno) : "input/output error"));
-  }
+  if (!file) fail_to_write(path_, errno);
   std::error_code error;
   std::filesystem::rename(temporary_path_, path_, error);
   if (error) throw InputError(fmt::format("{}: can not put the finished file there: {}", path_, error.message()));
@@ -59,7 +66,9 @@ void OutputFile::commit() {
 
 void write_file(const std::string& path, const std::string& content) {
   OutputFile file(path);
+  errno = 0;
   file.stream() << content;
+  if (!file.stream()) fail_to_write(path, errno);
   file.commit();
 }
 

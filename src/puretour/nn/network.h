@@ -40,7 +40,8 @@ struct RolloutRequest {
   Tensor starts;               // (B, G) int64: start nodes; undefined: the network's choice, or else node 0
   bool sample = false;         // draw nodes; else take the most probable one (the lowest on ties)
   double temperature = 1;      // of sampling
-  torch::optional<torch::Generator> generator = torch::nullopt;  // of sampling; none: Torch's own
+  /// Of sampling; none: Torch's own.
+  Optional<torch::Generator> generator;
 };
 
 struct TourBatch {

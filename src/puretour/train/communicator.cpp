@@ -5,24 +5,29 @@
 
 #include <charconv>
 #include <chrono>
-
-#include <torch/csrc/distributed/c10d/FileStore.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <utility>
 
 #include "puretour/base/error.h"
 #include "puretour/base/text.h"
+#include "puretour/nn/torch.h"
+
+#if PURETOUR_HAS_GLOO
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#endif
 
 namespace puretour::train {
 namespace {
-
-constexpr std::chrono::minutes kPatience{10};
 
 // The first line of what LibTorch says; the rest is a stack trace.
 std::string first_line(const std::exception& error) {
   const std::string text = error.what();
   return text.substr(0, text.find('\n'));
 }
+
+#if PURETOUR_HAS_GLOO
+constexpr std::chrono::minutes kPatience{10};
 
 c10::intrusive_ptr<c10d::Store> open_store(const ProcessPlace& place) {
   const std::string prefix = "file:";
@@ -44,11 +49,36 @@ c10::intrusive_ptr<c10d::Store> open_store(const ProcessPlace& place) {
   options.timeout = kPatience;
   return c10::make_intrusive<c10d::TCPStore>(place.rendezvous.substr(0, colon), options);
 }
+#endif
 
 }  // namespace
 
 struct Communicator::Group {
+#if PURETOUR_HAS_GLOO
+  explicit Group(const ProcessPlace& place) {
+    const auto store = open_store(place);
+    auto options = c10d::ProcessGroupGloo::Options::create(kPatience);
+    options->devices.push_back(place.rendezvous.starts_with("file:")
+                                   ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
+                                   : c10d::ProcessGroupGloo::createDefaultDevice());
+    gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.count, options);
+  }
+  /// Writes what process r has given to all[r].
+  void gather(nn::Tensor mine, std::vector<nn::Tensor>& all) const {
+    std::vector<nn::Tensor> inputs = {std::move(mine)};
+    std::vector<std::vector<nn::Tensor>> outputs = {all};
+    gloo->allgather(outputs, inputs)->wait();
+  }
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+#else
+  explicit Group(const ProcessPlace& place) {
+    throw InputError(fmt::format(
+        "--processes is {}, but this program was built with a LibTorch without Gloo or without its headers: only one "
+        "process can train",
+        place.count));
+  }
+  void gather(const nn::Tensor&, std::vector<nn::Tensor>&) const {}
+#endif
 };
 
 Communicator::Communicator(const ProcessPlace& place) : place_(place) {
@@ -58,13 +88,7 @@ Communicator::Communicator(const ProcessPlace& place) : place_(place) {
   }
   if (place.count == 1) return;
   try {
-    const auto store = open_store(place);
-    auto options = c10d::ProcessGroupGloo::Options::create(kPatience);
-    options->devices.push_back(place.rendezvous.starts_with("file:")
-                                   ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
-                                   : c10d::ProcessGroupGloo::createDefaultDevice());
-    group_ = std::make_unique<Group>();
-    group_->gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.count, options);
+    group_ = std::make_unique<Group>(place);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -83,12 +107,12 @@ void Communicator::add_up(const std::vector<nn::Tensor>& tensors) {
     std::vector<nn::Tensor> flat;
     flat.reserve(tensors.size());
     for (const nn::Tensor& t : tensors) flat.push_back(t.detach().reshape(-1).to(torch::kCPU));
-    std::vector<nn::Tensor> mine = {torch::cat(flat)};
-    std::vector<std::vector<nn::Tensor>> all(1);
-    for (int r = 0; r < place_.count; ++r) all[0].push_back(torch::empty_like(mine[0]));
-    group_->gloo->allgather(all, mine)->wait();
-    nn::Tensor sum = all[0][0];
-    for (std::size_t r = 1; r < all[0].size(); ++r) sum = sum + all[0][r];
+    const nn::Tensor mine = torch::cat(flat);
+    std::vector<nn::Tensor> all;
+    for (int r = 0; r < place_.count; ++r) all.push_back(torch::empty_like(mine));
+    group_->gather(mine, all);
+    nn::Tensor sum = all[0];
+    for (std::size_t r = 1; r < all.size(); ++r) sum = sum + all[r];
     std::int64_t begin = 0;
     for (const nn::Tensor& t : tensors) {
       t.detach().copy_(sum.narrow(0, begin, t.numel()).view(t.sizes()));

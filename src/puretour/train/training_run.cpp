@@ -220,8 +220,9 @@ class Run {
         checkpoint.notes["validation"] = fmt::format("gap {:.3f} % of {} uniform instances of {} nodes, greedy",
                                                      100 * validation_->gap, validation_set_.size(), recipe().nodes);
       }
-      write_state(options_.folder, state);
+      // The network first: a state that says the run is finished must not be there without it.
       write_file(path("model.safetensors"), format_checkpoint(checkpoint));
+      write_state(options_.folder, state);
     }
     last_checkpoint_ = Clock::now();
   }
