@@ -270,6 +270,24 @@ TEST(AttentionModel, TheBestOfManySamplesIsAsShortAsThatOfTheOriginal) {
   expect_best("am_tsp100", 100, {7.558, 8.390, 7.913, 8.261});
 }
 
+// Rounded factors change a few close decisions, for better or worse.
+TEST(AttentionModel, Bfloat16HardlyChangesTheMeanLength) {
+  SKIP_WITHOUT_PUBLISHED_WEIGHTS();
+  const std::string path = test::peer_file("am_tsp50.pt");
+  const Checkpoint checkpoint = import_kool(read_file(path), path);
+  const auto instances = canonical_test_set(10000, 50);
+  const auto mean_length = [&](kernels::Precision precision) {
+    const auto policy = make_policy(checkpoint, precision);
+    std::vector<double> lengths(instances.size());
+    parallel_for(instances.size(), 0, [&](std::size_t i) {
+      lengths[i] = closed_length(instances[i], greedy(*policy->encode(instances[i], {})).order);
+    });
+    return std::accumulate(lengths.begin(), lengths.end(), 0.0) / static_cast<double>(lengths.size());
+  };
+  const double exact = mean_length(kernels::Precision::kFloat);
+  EXPECT_NEAR(mean_length(kernels::Precision::kBfloat16) / exact, 1, 2e-4);
+}
+
 // A network of odd sizes with random weights: no published file is needed.
 Checkpoint odd_checkpoint() {
   return test::moderate_checkpoint(AmConfig{20, 2, 2, 21, 8});
