@@ -136,11 +136,12 @@ void print_tables(std::span<const EvaluatedSet> sets, std::span<const EvaluatedS
   print(table.text());
   const std::vector<MethodPair> pairs = method_pairs(sets, solvers);
   if (pairs.empty()) return;
-  Table paired({"PUPO against vanilla", "set", "tours", "gap difference", "95 % interval", "shorter", "longer"});
+  Table paired(
+      {"PUPO against vanilla", "set", "tours", "gap difference, points", "95 % interval", "shorter", "longer"});
   for (const MethodPair& pair : pairs) {
     paired.add({fmt::format("{}: {} - {}", pair.slot, solvers[pair.pupo].name, solvers[pair.vanilla].name),
                 pair.set ? sets[*pair.set].set.name : "all, equal weights", fmt::format("{}", pair.num_items),
-                fmt::format("{:+.3f} %", 100 * pair.difference.mean),
+                fmt::format("{:+.3f}", 100 * pair.difference.mean),
                 fmt::format("{:+.3f} .. {:+.3f}", 100 * pair.difference.low, 100 * pair.difference.high),
                 fmt::format("{}", pair.num_shorter), fmt::format("{}", pair.num_longer)});
   }
