@@ -85,16 +85,6 @@ std::vector<EvaluationSet> random_sets(const EvaluateOptions& options) {
   return sets;
 }
 
-std::vector<EvaluationSet> sets_of(const EvaluateOptions& options) {
-  std::vector<EvaluationSet> sets;
-  for (const std::string& data : options.data) {
-    for (EvaluationSet& set : data == "random" ? random_sets(options) : folder_sets(data)) {
-      sets.push_back(std::move(set));
-    }
-  }
-  return sets;
-}
-
 std::vector<EvaluatedSolver> solvers_of(const EvaluateOptions& options) {
   std::vector<EvaluatedSolver> solvers;
   for (const std::string& file : model_files(options.models)) {
@@ -149,6 +139,16 @@ void print_tables(std::span<const EvaluatedSet> sets, std::span<const EvaluatedS
 }
 
 }  // namespace
+
+std::vector<EvaluationSet> sets_of(const EvaluateOptions& options) {
+  std::vector<EvaluationSet> sets;
+  for (const std::string& data : options.data) {
+    for (EvaluationSet& set : data == "random" ? random_sets(options) : folder_sets(data)) {
+      sets.push_back(std::move(set));
+    }
+  }
+  return sets;
+}
 
 bool evaluate(const EvaluateOptions& options) {
   const std::vector<EvaluatedSolver> solvers = solvers_of(options);

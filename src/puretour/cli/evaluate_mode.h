@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "puretour/evaluate/data_set.h"
+
 namespace puretour::cli {
 
 struct EvaluateOptions {
@@ -27,6 +29,9 @@ struct EvaluateOptions {
   bool prints = true;  // tables on standard output
   int threads = 0;
 };
+
+/// The data sets that the options name. Throws InputError.
+std::vector<EvaluationSet> sets_of(const EvaluateOptions& options);
 
 /// Runs or continues an evaluation and writes evaluate.json, instances.csv and types.csv into its folder. Returns false
 /// if Ctrl-C stopped it. Throws InputError.

@@ -24,6 +24,7 @@ constexpr const char* kFooter = R"(Examples:
   puretour law --scales 20,50 --instances 4 -o law
   puretour evaluate --models models --solvers greedy,2opt,lk -o evaluation
   puretour report law evaluation -o report.html
+  puretour reproduce --quick
   puretour train --config experiments/smoke.toml -o runs/smoke
   puretour models import --format kool epoch-99.pt -o am.safetensors
   puretour info berlin52.tsp
@@ -62,6 +63,7 @@ int run(int argc, char** argv) {
   puretour::cli::add_train(app);
   puretour::cli::add_evaluate(app);
   puretour::cli::add_report(app);
+  puretour::cli::add_reproduce(app);
   puretour::cli::add_models(app);
   puretour::cli::add_info(app);
   try {

@@ -17,6 +17,7 @@ void add_law(CLI::App& app);
 void add_train(CLI::App& app);
 void add_evaluate(CLI::App& app);
 void add_report(CLI::App& app);
+void add_reproduce(CLI::App& app);
 
 /// Becomes the program puretour-train with these arguments, the first of which is the verb. Throws InputError if that
 /// is not installed.
