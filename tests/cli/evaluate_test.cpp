@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command_line.h"
 #include "models/model_checks.h"
+#include "support/xml.h"
 
 namespace puretour::test {
 namespace {
 
-using Evaluate = CommandLine;
+class Evaluate : public CommandLine {
+ protected:
+  /// The standard output of a call that makes a picture; where PNGs can not be made, it says so.
+  std::string output_with_picture(const std::vector<std::string>& arguments) const {
+    const CommandResult result = puretour(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(result.err.empty() || result.err.starts_with("puretour: rsvg-convert is not installed")) << result.err;
+    return result.out;
+  }
+};
 
 Checkpoint trained(const std::string& method) {
   Checkpoint checkpoint = tiny_checkpoint();
@@ -25,7 +35,7 @@ TEST_F(Evaluate, ComparesNetworksAndClassicalSolvers) {
   const std::vector<std::string> arguments = {
       "evaluate",        "--models", "models",      "--solvers", "2opt,lk", "--scales", "20,30",
       "--distributions", "uniform",  "--instances", "4,3",       "-o",      "out"};
-  const std::string table = output(arguments);
+  const std::string table = output_with_picture(arguments);
   EXPECT_NE(table.find("AM-50: am50-pupo - am50-vanilla"), std::string::npos) << table;
   const auto document = nlohmann::json::parse(read("out/evaluate.json"));
   EXPECT_EQ(document["results"].size(), 8U);
@@ -34,8 +44,9 @@ TEST_F(Evaluate, ComparesNetworksAndClassicalSolvers) {
   EXPECT_NEAR(document["results"][3]["gap"]["mean"].get<double>(), 0, 1e-6) << "20 nodes are easy for lk";
   // Again: nothing is left to solve, and nothing changes; the data are files that other verbs read.
   const std::string csv = read("out/instances.csv");
-  EXPECT_EQ(output(arguments), table);
+  EXPECT_EQ(output_with_picture(arguments), table);
   EXPECT_EQ(read("out/instances.csv"), csv);
+  EXPECT_NO_THROW(XmlReader(read("out/gaps.svg")).read());
   EXPECT_NE(output({"purity", "out/data/uniform-20.txt"}).find("4 tours"), std::string::npos);
 }
 

@@ -116,8 +116,10 @@ TEST_F(Report, WorksInABrowser) {
   Checkpoint checkpoint = tiny_checkpoint();
   checkpoint.notes["training_recipe"] = "nodes = 50\nmethod = \"vanilla\"\n";
   write("am50.safetensors", format_checkpoint(checkpoint));
-  output({"evaluate", "--models", "am50.safetensors", "--solvers", "2opt", "--scales", "100,30", "--distributions",
-          "uniform", "--instances", "1", "-o", "evaluation"});
+  ASSERT_EQ(puretour({"evaluate", "--models", "am50.safetensors", "--solvers", "2opt", "--scales", "100,30",
+                      "--distributions", "uniform", "--instances", "1", "-o", "evaluation"})
+                .exit_code,
+            0);
   ASSERT_EQ(puretour({"law", "--scales", "20,30", "--instances", "4", "-o", "law"}).exit_code, 0);
   ASSERT_EQ(puretour({"law", "--propositions", "--instances", "2", "-o", "propositions"}).exit_code, 0);
   EXPECT_EQ(output({"report", "law", "propositions", "evaluation", "-o", "report.html"}),

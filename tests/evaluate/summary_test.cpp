@@ -112,6 +112,7 @@ TEST(Summary, WritesWhatOthersCanRead) {
   EXPECT_NEAR(json["sets"][0]["references"]["mean_gap_to_bound"].get<double>(), 10 / 9.9 - 1, 1e-12);
   EXPECT_EQ(json["pictures"][0]["points"].size(), 10U);
   EXPECT_EQ(json["pictures"][0]["tours"].size(), 1U);
+  EXPECT_NE(gaps_markdown(sets, solvers).find("| s | 1 | 10.00 | 20.00 |\n"), std::string::npos);
   for (const std::string& csv : {instances_csv(sets, solvers), types_csv(sets, solvers)}) {
     std::istringstream lines(csv);
     std::string header;

@@ -79,6 +79,18 @@ function footer(data: ReportDocument): HTMLElement {
   );
 }
 
+// What is folded away on the screen belongs on paper.
+function unfoldForPrinting(): void {
+  let folded: HTMLDetailsElement[] = [];
+  window.addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details")].filter((element) => !element.open);
+    for (const element of folded) element.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const element of folded) element.open = false;
+  });
+}
+
 function build(): void {
   const source = document.getElementById("report-data")?.textContent ?? "null";
   const data = JSON.parse(source) as ReportDocument;
@@ -108,6 +120,7 @@ function build(): void {
     footer(data),
   );
   watchTips();
+  unfoldForPrinting();
   document.documentElement.dataset.ready = "yes";
 }
 

@@ -64,7 +64,7 @@ export function table(columns: Column[], rows: { title: string; cells: Cell[]; b
     });
     body.append(line);
   }
-  return html("div", { class: "scroll" }, html("table", { class: "data" }, head, body));
+  return html("div", { class: "scroll" }, html("table", { class: columns.length > 8 ? "data many" : "data" }, head, body));
 }
 
 export function details(summary: string, content: HTMLElement): HTMLElement {

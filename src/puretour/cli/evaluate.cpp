@@ -22,6 +22,7 @@
 #include "puretour/evaluate/evaluation.h"
 #include "puretour/evaluate/solvers.h"
 #include "puretour/evaluate/summary.h"
+#include "puretour/report/evaluation_figures.h"
 
 namespace puretour::cli {
 namespace {
@@ -177,9 +178,12 @@ bool evaluate(const EvaluateOptions& options) {
   notes.seed = options.seed;
   notes.threads = resolve_threads(options.threads);
   const std::string document = evaluation_json(sets, solvers, notes);
-  write_results(options.output, {{"evaluate.json", document},
-                                 {"instances.csv", instances_csv(sets, solvers)},
-                                 {"types.csv", types_csv(sets, solvers)}});
+  std::vector<NewFile> files = {{"evaluate.json", document},
+                                {"gaps.md", gaps_markdown(sets, solvers)},
+                                {"instances.csv", instances_csv(sets, solvers)},
+                                {"types.csv", types_csv(sets, solvers)}};
+  if (auto picture = gaps_svg(sets, solvers)) files.push_back({"gaps.svg", *std::move(picture)});
+  write_results(options.output, files);
   if (stop_requested && !options.quiet) {
     fmt::print(stderr, "puretour: stopped early; say the same again and it goes on\n");
   }
@@ -188,7 +192,7 @@ bool evaluate(const EvaluateOptions& options) {
     print(document);
   } else {
     print_tables(sets, solvers);
-    print(fmt::format("\nevaluate.json, instances.csv and types.csv are in {}\n", options.output));
+    print(fmt::format("\nevaluate.json, instances.csv, types.csv, gaps.md and gaps.svg are in {}\n", options.output));
   }
   return !stop_requested;
 }

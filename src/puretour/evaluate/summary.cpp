@@ -276,6 +276,33 @@ std::string evaluation_json(std::span<const EvaluatedSet> sets, std::span<const 
   return document.dump() + "\n";
 }
 
+std::string gaps_markdown(std::span<const EvaluatedSet> sets, std::span<const EvaluatedSolver> solvers) {
+  std::string text = "| gap, % | instances |";
+  std::string rule = "|---|---|";
+  for (const EvaluatedSolver& solver : solvers) {
+    text += fmt::format(" {} |", solver.name);
+    rule += "---|";
+  }
+  text += "\n" + rule + "\n";
+  const std::vector<SummaryRow> rows = summarise(sets, solvers);
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    text += fmt::format("| {} | {} |", sets[s].set.name, sets[s].set.items.size());
+    for (const SummaryRow& row : rows) {
+      if (row.set == s) text += row.gap ? fmt::format(" {:.2f} |", std::max(0.0, 100 * row.gap->mean)) : " - |";
+    }
+    text += "\n";
+  }
+  const std::vector<MethodPair> pairs = method_pairs(sets, solvers);
+  if (pairs.empty()) return text;
+  text += "\n| PUPO - vanilla, points | set | difference | 95 % interval | shorter : longer |\n|---|---|---|---|---|\n";
+  for (const MethodPair& pair : pairs) {
+    text += fmt::format("| {} | {} | {:+.3f} | {:+.3f} to {:+.3f} | {} : {} |\n", pair.slot,
+                        pair.set ? sets[*pair.set].set.name : "all, equal weights", 100 * pair.difference.mean,
+                        100 * pair.difference.low, 100 * pair.difference.high, pair.num_shorter, pair.num_longer);
+  }
+  return text;
+}
+
 std::string instances_csv(std::span<const EvaluatedSet> sets, std::span<const EvaluatedSolver> solvers) {
   std::string csv =
       "set,item,nodes,solver,length,reference_length,gap,seconds,prop_0,apo_all,apo_non_0,bound,bound_is_proven,"

@@ -58,6 +58,9 @@ struct EvaluationNotes {
 std::string evaluation_json(std::span<const EvaluatedSet> sets, std::span<const EvaluatedSolver> solvers,
                             const EvaluationNotes& notes);
 
+/// The gaps as a table in Markdown, a row for each set and a column for each solver, and the paired comparisons.
+std::string gaps_markdown(std::span<const EvaluatedSet> sets, std::span<const EvaluatedSolver> solvers);
+
 /// A line for each solver and instance, those of the references included.
 std::string instances_csv(std::span<const EvaluatedSet> sets, std::span<const EvaluatedSolver> solvers);
 
