@@ -50,6 +50,32 @@ TEST_F(Evaluate, ComparesNetworksAndClassicalSolvers) {
   EXPECT_NE(output({"purity", "out/data/uniform-20.txt"}).find("4 tours"), std::string::npos);
 }
 
+// Everything but the column of seconds.
+std::string without_times(const std::string& csv) {
+  std::string result;
+  std::istringstream lines(csv);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string field;
+    for (int column = 0; std::getline(fields, field, ','); ++column) {
+      constexpr int kSecondsColumn = 7;
+      if (column != kSecondsColumn) result += field + ",";
+    }
+    result += "\n";
+  }
+  return result;
+}
+
+TEST_F(Evaluate, GoesOnAfterAKill) {
+  const std::string work = "evaluate -q --solvers 2opt,lk --scales 60 --instances 3 --seed 3 --threads 2";
+  ASSERT_EQ(shell("puretour " + work + " -o whole").exit_code, 0);
+  for (const char* seconds : {"0.05", "0.1", "0.2", "0.3", "0.4", "0.6", "0.8"}) {
+    static_cast<void>(shell(fmt::format("timeout -s KILL {} puretour {} -o parts", seconds, work)));
+  }
+  ASSERT_EQ(shell("puretour " + work + " -o parts").exit_code, 0);
+  EXPECT_EQ(without_times(read("parts/instances.csv")), without_times(read("whole/instances.csv")));
+}
+
 TEST_F(Evaluate, RefusesWhatItCanNotDo) {
   make_folder("empty");
   expect_refused({"evaluate", "-o", "out"}, "there is nothing to evaluate");

@@ -8,6 +8,7 @@ import { kDistributions, kMethods, kScales, kSlots, kTsplibSets, methodName, Res
 import { Cell, Column, details, figure, note, section, table, warning } from "./section";
 
 const kNoModel = "no model";
+const kNoPair = "no model: there is no pair of networks to compare";
 
 interface Type {
   distribution: string;
@@ -163,10 +164,10 @@ function improvementMaps(results: Results): HTMLElement {
     ),
     why: "out of memory in the paper",
   }));
-  const ours = make((type, slot) => ({
-    change: improvement(results.at(type.set, slot, "vanilla")?.gap?.mean, results.at(type.set, slot, "pupo")?.gap?.mean),
-    why: kNoModel,
-  }));
+  const change = (type: Type, slot: string): number | null =>
+    improvement(results.at(type.set, slot, "vanilla")?.gap?.mean, results.at(type.set, slot, "pupo")?.gap?.mean);
+  const hasPair = kTypes.some((type) => kSlots.some((slot) => change(type, slot) !== null));
+  const ours = hasPair ? make((type, slot) => ({ change: change(type, slot), why: kNoModel })) : note(kNoPair);
   return html("div", { class: "two" }, html("div", {}, html("h4", {}, "ours"), ours), html("div", {}, html("h4", {}, "paper"), paper));
 }
 
@@ -192,7 +193,9 @@ export function gapSection(results: Results): HTMLElement {
     ),
     html("h3", {}, "Did PUPO help?"),
     pairVerdicts(results),
-    note("Differences are taken instance by instance, intervals are by bootstrap over the instances. With five instances an interval is a rough guess."),
+    results.pairs.length > 0
+      ? note("Differences are taken instance by instance, intervals are by bootstrap over the instances. With five instances an interval is a rough guess.")
+      : null,
     figure(
       "Relative improvement of the gap by PUPO, %",
       improvementMaps(results),
@@ -253,7 +256,7 @@ function deviations(results: Results): HTMLElement {
         return [{ group: typeName(type), style, value, tip: `${slot}, ${typeName(type)}, ${who}: ${signed(value, 1)} %` }];
       }),
     );
-    const content = bars.length > 0 ? deviationBars(kTypes.map(typeName), bars, "time of PUPO against vanilla, %") : note("no model: there is no pair of networks to compare");
+    const content = bars.length > 0 ? deviationBars(kTypes.map(typeName), bars, "time of PUPO against vanilla, %") : note(kNoPair);
     return html("div", {}, html("h4", {}, who), content);
   };
   return html(

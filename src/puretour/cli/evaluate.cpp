@@ -192,7 +192,9 @@ bool evaluate(const EvaluateOptions& options) {
     print(document);
   } else {
     print_tables(sets, solvers);
-    print(fmt::format("\nevaluate.json, instances.csv, types.csv, gaps.md and gaps.svg are in {}\n", options.output));
+    std::vector<std::string> names;
+    for (const NewFile& file : files) names.push_back(file.path);
+    print(fmt::format("\nin {}: {}\n", options.output, fmt::join(names, ", ")));
   }
   return !stop_requested;
 }

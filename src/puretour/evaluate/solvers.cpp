@@ -23,7 +23,7 @@ std::string augmentation_for(const std::string& augmentation, std::size_t nodes)
 
 EvaluatedSolver classical_solver(const std::string& name) {
   const std::shared_ptr<const Solver> solver = make_solver(name);
-  return {name, "solver " + name, {}, [solver](std::size_t) { return solver; }};
+  return {name, "solver " + name, {}, [solver](std::size_t) { return std::shared_ptr<const Solver>(solver); }};
 }
 
 EvaluatedSolver network_solver(const std::string& path, const NetworkDecoding& decoding) {

@@ -13,10 +13,10 @@ namespace puretour {
 
 std::optional<std::string> gaps_svg(std::span<const EvaluatedSet> sets, std::span<const EvaluatedSolver> solvers) {
   constexpr std::size_t kMostSolvers = 8;  // more can not be told apart
+  constexpr double kLeastGap = 1e-3;       // smaller ones would press all others together on a logarithmic axis
   std::vector<SummaryRow> rows = summarise(sets, solvers);
   std::erase_if(rows, [&](const SummaryRow& row) {
-    // What rounding leaves of a gap of zero is no gap.
-    return !sets[row.set].set.distribution || !row.gap || row.gap->mean < 1e-6;
+    return !sets[row.set].set.distribution || !row.gap || row.gap->mean < kLeastGap;
   });
   std::set<std::size_t> drawn;
   for (const SummaryRow& row : rows) drawn.insert(row.solver);

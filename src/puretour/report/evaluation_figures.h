@@ -11,7 +11,7 @@
 namespace puretour {
 
 /// Gap over the number of nodes, both logarithmic: a panel for each distribution, a line for each of the first eight
-/// solvers that have a gap above zero. Nothing if no generated set has one.
+/// solvers that have a gap of at least 0.1 %. Nothing if no generated set has one.
 std::optional<std::string> gaps_svg(std::span<const EvaluatedSet> sets, std::span<const EvaluatedSolver> solvers);
 
 }  // namespace puretour
