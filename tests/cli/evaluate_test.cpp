@@ -84,6 +84,8 @@ TEST_F(Evaluate, RefusesWhatItCanNotDo) {
   expect_refused({"evaluate", "--solvers", "magic", "-o", "out"}, "unknown solver 'magic'");
   expect_refused({"evaluate", "--solvers", "2opt", "--data", "empty", "-o", "out"}, "holds no instances");
   expect_refused({"evaluate", "--solvers", "2opt", "--data", "nowhere", "-o", "out"}, "no such folder");
+  expect_refused({"evaluate", "--solvers", "2opt", "--data", "uniform-3", "-o", "out"}, "'3' is not a whole number");
+  expect_refused({"evaluate", "--solvers", "2opt", "--data", "uniform-20:x", "-o", "out"}, "'x' is not a whole number");
   expect_refused({"evaluate", "--solvers", "2opt", "--scales", "3", "-o", "out"}, "outside 5 .. 100000");
   expect_refused({"evaluate", "--solvers", "2opt", "--scales", "20", "--instances", "1,2", "-o", "out"}, "2 numbers");
   expect_refused({"evaluate", "--solvers", "2opt", "--instances", "0", "-o", "out"}, "0 instances");

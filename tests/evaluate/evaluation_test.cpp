@@ -164,6 +164,22 @@ std::string tsp(const std::string& name, const std::string& metric, std::size_t 
   return text + more + "EOF\n";
 }
 
+TEST(RandomSets, AreNamedByTypeAndNumber) {
+  const auto set = random_set_of_text("clustered-30:7", 5);
+  ASSERT_TRUE(set);
+  EXPECT_EQ(set->name, "clustered-30");
+  EXPECT_EQ(set->items.size(), 7U);
+  const Instance same = generate_instance({}, Distribution::kClustered, 30, 5, 6);
+  EXPECT_TRUE(std::equal(same.points().begin(), same.points().end(), set->load(6).instance.points().begin()));
+  EXPECT_EQ(random_set_of_text("uniform-100", 5)->items.size(), 500U);
+  EXPECT_EQ(random_set_of_text("uniform-10000", 5)->items.size(), 5U);
+  EXPECT_FALSE(random_set_of_text("tsplib-100", 5));
+  EXPECT_FALSE(random_set_of_text("uniform", 5));
+  for (const char* bad : {"uniform-", "uniform-4", "uniform-20:", "uniform-20:0", "uniform-20:-1", "uniform-2e3"}) {
+    EXPECT_THROW(random_set_of_text(bad, 5), InputError) << bad;
+  }
+}
+
 TEST_F(Evaluation, GroupsTsplibFilesAndKnowsTheirPublishedLengths) {
   write_file(path("a7.tsp"), tsp("a7", "EUC_2D", 7));
   write_file(path("b100.tsp"), tsp("b100", "CEIL_2D", 100));

@@ -72,8 +72,8 @@ std::vector<EvaluationSet> random_sets(const EvaluateOptions& options) {
   }
   std::vector<EvaluationSet> sets;
   for (std::size_t s = 0; s < scales.size(); ++s) {
-    if (scales[s] < 5 || scales[s] > 100000) {
-      throw InputError(fmt::format("--scales: {} is outside 5 .. 100000", scales[s]));
+    if (scales[s] < kMinRandomNodes || scales[s] > kMaxRandomNodes) {
+      throw InputError(fmt::format("--scales: {} is outside {} .. {}", scales[s], kMinRandomNodes, kMaxRandomNodes));
     }
     const std::size_t count = options.instances.empty()       ? usual_instances(scales[s])
                               : options.instances.size() == 1 ? options.instances[0]
@@ -144,6 +144,10 @@ void print_tables(std::span<const EvaluatedSet> sets, std::span<const EvaluatedS
 std::vector<EvaluationSet> sets_of(const EvaluateOptions& options) {
   std::vector<EvaluationSet> sets;
   for (const std::string& data : options.data) {
+    if (auto set = random_set_of_text(data, options.seed)) {
+      sets.push_back(*std::move(set));
+      continue;
+    }
     for (EvaluationSet& set : data == "random" ? random_sets(options) : folder_sets(data)) {
       sets.push_back(std::move(set));
     }
@@ -206,7 +210,8 @@ void add_evaluate(CLI::App& app) {
   verb->add_option("--solvers", options->solvers, "Classical solvers: nearest, greedy, 2opt, lk, eax, auto, lkh")
       ->delimiter(',');
   verb->add_option("--data", options->data,
-                   "'random' (4 distributions x 4 scales), or folders of TSPLIB files or of instances")
+                   "'random' (4 distributions x 4 scales), types like uniform-100:64, folders of TSPLIB files or of "
+                   "instances")
       ->capture_default_str();
   verb->add_option("--scales", options->scales, "random: numbers of nodes; default: 100,1000,5000,10000")
       ->delimiter(',');
@@ -244,7 +249,7 @@ void add_evaluate(CLI::App& app) {
       "  puretour evaluate --models models --solvers nearest,2opt,lk -o out/evaluation\n"
       "  puretour evaluate --models models --scales 100,1000 --instances 64,8 -o out/small\n"
       "  puretour evaluate --models am.safetensors --data tsplib --augment 8 -o out/tsplib\n"
-      "  puretour evaluate --solvers greedy,2opt,lk --scales 200 --instances 32 -o out/classical\n"
+      "  puretour evaluate --solvers greedy,2opt,lk --data uniform-200:32 clustered-200:32 -o out/classical\n"
       "  puretour report out/evaluation -o report.html");
   verb->callback([options] { evaluate(*options); });
 }

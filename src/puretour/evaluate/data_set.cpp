@@ -105,13 +105,12 @@ std::vector<EvaluationSet> tsplib_sets(const std::vector<fs::path>& files, const
   return sets;
 }
 
-// The type that a name like "uniform-100" tells.
-void add_type_of_name(EvaluationSet& set) {
-  const std::size_t dash = set.name.find('-');
+std::optional<Distribution> distribution_of_name(std::string_view name) {
   for (const Distribution distribution :
        {Distribution::kUniform, Distribution::kClustered, Distribution::kExplosion, Distribution::kImplosion}) {
-    if (set.name.substr(0, dash) == distribution_name(distribution)) set.distribution = distribution;
+    if (name == distribution_name(distribution)) return distribution;
   }
+  return {};
 }
 
 EvaluationSet samples_set(const fs::path& file) {
@@ -125,7 +124,10 @@ EvaluationSet samples_set(const fs::path& file) {
     set.items.push_back({fmt::format("{}", i), instance.size()});
     set.scale = i == 0 || set.scale == instance.size() ? instance.size() : 0;
   }
-  if (set.scale != 0) add_type_of_name(set);
+  // A file like uniform-100.txt tells its type.
+  if (set.name.ends_with(fmt::format("-{}", set.scale))) {
+    set.distribution = distribution_of_name(set.name.substr(0, set.name.find('-')));
+  }
   set.load = [samples](std::size_t item) { return (*samples)[item]; };
   return set;
 }
@@ -143,14 +145,39 @@ EvaluationSet random_set(Distribution distribution, std::size_t scale, std::size
   return set;
 }
 
+std::optional<EvaluationSet> random_set_of_text(std::string_view text, std::uint64_t seed) {
+  const std::size_t dash = text.find('-');
+  const auto distribution = distribution_of_name(text.substr(0, dash));
+  if (dash == std::string_view::npos || !distribution) return {};
+  const std::string_view numbers = text.substr(dash + 1);
+  const std::size_t colon = numbers.find(':');
+  const auto whole = [&](std::string_view digits, std::size_t least, std::size_t most) {
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc() || end != digits.data() + digits.size() || number < least || number > most) {
+      throw InputError(
+          fmt::format("{}: {} is not a whole number from {} to {}; write a data set as uniform-100 or uniform-100:64",
+                      quote_input(text), quote_input(digits), least, most));
+    }
+    return number;
+  };
+  const std::size_t scale = whole(numbers.substr(0, colon), kMinRandomNodes, kMaxRandomNodes);
+  constexpr std::size_t kMostInstances = 10'000'000;
+  return random_set(
+      *distribution, scale,
+      colon == std::string_view::npos ? usual_instances(scale) : whole(numbers.substr(colon + 1), 1, kMostInstances),
+      seed);
+}
+
 std::size_t usual_instances(std::size_t scale) {
   return scale <= 100 ? 500 : scale <= 1000 ? 50 : 5;
 }
 
 std::vector<EvaluationSet> folder_sets(const std::string& folder) {
   if (!fs::is_directory(folder)) {
-    throw InputError(fmt::format("{}: there is no such folder; give 'random' or a folder of .tsp, .txt or .npz files",
-                                 quote_input(folder)));
+    throw InputError(fmt::format(
+        "{}: there is no such folder; give 'random', a type like uniform-100, or a folder of .tsp, .txt or .npz files",
+        quote_input(folder)));
   }
   std::vector<fs::path> tsplib;
   std::vector<fs::path> samples;

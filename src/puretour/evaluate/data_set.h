@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "puretour/generate/generate.h"
@@ -33,12 +34,20 @@ struct EvaluationSet {
 /// Instances 0 .. num_instances - 1 of the data set (seed, distribution, scale), see generate_instance.
 EvaluationSet random_set(Distribution distribution, std::size_t scale, std::size_t num_instances, std::uint64_t seed);
 
+/// The set of a text like "uniform-100" or "clustered-1000:20" (so many instances; else the usual number). Nothing for
+/// a text that does not begin with a distribution and a dash. Throws InputError for impossible numbers.
+std::optional<EvaluationSet> random_set_of_text(std::string_view text, std::uint64_t seed);
+
 /// How many instances the published test sets have: 500 up to 100 nodes, 50 up to 1000, 5 above.
 std::size_t usual_instances(std::size_t scale);
 
 /// The sizes of the paper's tables, and the largest instance that is evaluated.
 inline constexpr std::size_t kPaperScales[] = {100, 1000, 5000, 10000};
 inline constexpr std::size_t kMaxEvaluatedNodes = 10'000;
+
+/// Generated instances may have other sizes, too.
+inline constexpr std::size_t kMinRandomNodes = 5;
+inline constexpr std::size_t kMaxRandomNodes = 100'000;
 
 /// What is in a folder. TSPLIB files (.tsp): those with metric EUC_2D or CEIL_2D, at most kMaxEvaluatedNodes nodes and
 /// no fixed edges, in three sets of 1-100, 101-1000 and 1001-10000 nodes; a file `solutions` with lines "NAME : LENGTH"
