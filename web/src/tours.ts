@@ -119,7 +119,11 @@ function draw(name: string, points: Point[], tour: number[], other: number[]): D
     const count = edge.inside.length;
     const what = count === 0 ? "pure: no node in its circle" : `${count} node${count > 1 ? "s" : ""} in its circle`;
     const where = edge.shared ? "in both tours" : "only in this tour";
-    showTip(`edge ${edge.from + 1} – ${edge.to + 1}\nlength ${edge.length.toPrecision(4)}\norder ${count}: ${what}\n${where}`, x, y);
+    // Beside the circle, so that the nodes in it stay visible, as long as that is near.
+    const box = root.getBoundingClientRect();
+    const right = box.left + (((a[0] + b[0]) / 2 + Math.hypot(a[0] - b[0], a[1] - b[1]) / 2) / kSize) * box.width;
+    const beside = right > x && right < x + 200 ? right : x;
+    showTip(`edge ${edge.from + 1} – ${edge.to + 1}\nlength ${edge.length.toPrecision(4)}\norder ${count}: ${what}\n${where}`, beside, y);
   };
   const clear = (): void => {
     focus.replaceChildren();
