@@ -210,8 +210,7 @@ void add_evaluate(CLI::App& app) {
   verb->add_option("--solvers", options->solvers, "Classical solvers: nearest, greedy, 2opt, lk, eax, auto, lkh")
       ->delimiter(',');
   verb->add_option("--data", options->data,
-                   "'random' (4 distributions x 4 scales), types like uniform-100:64, folders of TSPLIB files or of "
-                   "instances")
+                   "'random' (16 types), types like uniform-100:64, folders of TSPLIB files or instances")
       ->capture_default_str();
   verb->add_option("--scales", options->scales, "random: numbers of nodes; default: 100,1000,5000,10000")
       ->delimiter(',');

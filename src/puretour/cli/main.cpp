@@ -22,7 +22,7 @@ constexpr const char* kFooter = R"(Examples:
   puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg
   puretour convert cities.txt cities.npz
   puretour law --scales 20,50 --instances 4 -o law
-  puretour evaluate --models models --solvers greedy,2opt,lk -o evaluation
+  puretour evaluate --models models --solvers greedy,2opt --data uniform-50:8 -o evaluation
   puretour report law evaluation -o report.html
   puretour reproduce --quick
   puretour train --config experiments/smoke.toml -o runs/smoke

@@ -255,8 +255,7 @@ void add_solve(CLI::App& app) {
   add_format_option(*verb, "--from", options->format, "Format of the files, if neither name nor content tells");
   CLI::Option* with =
       verb->add_option("--with", options->with,
-                       "auto, lk (local search), eax (genetic algorithm), lkh (external program), or the simple "
-                       "nearest, greedy, 2opt")
+                       "auto, lk (local search), eax (genetic algorithm), lkh (external), nearest, greedy, 2opt")
           ->capture_default_str();
   CLI::Option* model =
       verb->add_option("--model", options->model, "Checkpoint of a network that builds the tours")->excludes(with);
