@@ -124,7 +124,8 @@ export interface Pair {
   slot: string;
   vanilla: string;
   pupo: string;
-  set: string | null;
+  set: string | null; // null: all sets of the evaluation together
+  scope?: string; // what these are, in words; added by the page
   items: number;
   difference: Interval;
   shorter: number;

@@ -126,7 +126,7 @@ function pairVerdicts(results: Results): HTMLElement {
     const { mean, low, high } = pair.difference;
     const verdict = high < 0 ? "PUPO better" : low > 0 ? "PUPO worse" : "undecided";
     return {
-      title: `${pair.slot}, ${pair.set === null ? "all types" : setName(pair.set)}`,
+      title: `${pair.slot}, ${pair.set === null ? pair.scope : setName(pair.set)}`,
       begins: pair.set === null,
       cells: [
         { text: String(pair.items) },

@@ -16,20 +16,28 @@ export function methodName(method: string): string {
 export class Results {
   readonly sets = new Map<string, DataSet>();
   readonly solvers = new Map<string, Solver>();
-  readonly pictures: Picture[] = [];
-  readonly pairs: Pair[] = [];
+  readonly pictures: Picture[];
+  readonly pairs: Pair[];
   private readonly cells = new Map<string, Result>();
 
   constructor(readonly evaluations: Evaluation[], private readonly paper: Paper) {
+    // Of several results for the same thing the last one counts.
+    const pairs = new Map<string, Pair>();
+    const pictures = new Map<string, Picture>();
     for (const evaluation of evaluations) {
       for (const set of evaluation.sets) this.sets.set(set.name, set);
       for (const solver of evaluation.solvers) this.solvers.set(solver.name, solver);
       for (const result of evaluation.results) {
         if (result.items > 0) this.cells.set(`${result.set}|${result.solver}`, result);
       }
-      this.pairs.push(...evaluation.pairs);
-      this.pictures.push(...evaluation.pictures);
+      const scope = evaluation.sets.every((set) => set.kind === "tsplib") ? "all TSPLIB groups" : "all types";
+      for (const pair of evaluation.pairs) {
+        pairs.set(`${pair.set ?? scope}|${pair.vanilla}|${pair.pupo}`, { ...pair, scope });
+      }
+      for (const picture of evaluation.pictures) pictures.set(`${picture.set}|${picture.item}`, picture);
     }
+    this.pairs = [...pairs.values()];
+    this.pictures = [...pictures.values()];
   }
 
   // The network that fills a place of the paper's tables; the first one, if there are several.

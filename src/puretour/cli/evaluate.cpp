@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -196,8 +197,8 @@ bool evaluate(const EvaluateOptions& options) {
     print(document);
   } else {
     print_tables(sets, solvers);
-    std::vector<std::string> names;
-    for (const NewFile& file : files) names.push_back(file.path);
+    std::vector<std::string> names(files.size());
+    std::transform(files.begin(), files.end(), names.begin(), [](const NewFile& file) { return file.path; });
     print(fmt::format("\nin {}: {}\n", options.output, fmt::join(names, ", ")));
   }
   return !stop_requested;
