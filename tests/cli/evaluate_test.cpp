@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <sstream>
+
 #include "cli/command_line.h"
 #include "models/model_checks.h"
 #include "support/xml.h"

@@ -8,7 +8,7 @@ namespace {
 using Reproduce = CommandLine;
 
 const std::vector<std::string> kTiny = {"reproduce", "--quick",  "--law-scales", "20",          "--law-instances",
-                                        "3",         "--scales", "100",          "--instances", "1",
+                                        "3",         "--scales", "20",           "--instances", "1",
                                         "-o",        "out",      "--models",     "models"};
 
 TEST_F(Reproduce, EndsWithTheNumbersAndTheReport) {
@@ -25,13 +25,13 @@ TEST_F(Reproduce, EndsWithTheNumbersAndTheReport) {
 
   // With a network the same folder goes on: only the network's tours are made.
   const std::string samples = read("out/law/samples/uniform-20.samples");
-  const std::string references = read("out/evaluation/data/uniform-100.references");
+  const std::string references = read("out/evaluation/data/uniform-20.references");
   make_folder("models");
   write("models/am.safetensors", format_checkpoint(tiny_checkpoint()));
   ASSERT_EQ(puretour(kTiny).exit_code, 0);
   EXPECT_EQ(nlohmann::json::parse(read("out/evaluation/evaluate.json"))["results"].size(), 4U * 5);
   EXPECT_EQ(read("out/law/samples/uniform-20.samples"), samples);
-  EXPECT_EQ(read("out/evaluation/data/uniform-100.references"), references);
+  EXPECT_EQ(read("out/evaluation/data/uniform-20.references"), references);
 }
 
 TEST_F(Reproduce, PlansBeforeItWorks) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/evaluate/evaluation.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <filesystem>

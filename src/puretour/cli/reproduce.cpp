@@ -57,6 +57,7 @@ Plan make_plan(const Options& options) {
   plan.propositions.propositions = true;
   plan.propositions.output = options.output + "/propositions";
   plan.propositions.seed = options.seed;
+  plan.propositions.instances = plan.law.instances;
   plan.evaluation.output = options.output + "/evaluation";
   plan.evaluation.seed = options.seed;
   plan.evaluation.augment = options.augment;
@@ -67,7 +68,7 @@ Plan make_plan(const Options& options) {
   if (options.quick) {
     if (options.law_scales.empty()) plan.law.scales = {20, 50, 100, 200, 400};
     if (options.law_instances.empty()) plan.law.instances = "32";
-    plan.propositions.instances = "10";
+    if (options.law_instances.empty()) plan.propositions.instances = "10";
     if (options.scales.empty()) {
       plan.evaluation.scales = {100, 1000};
       if (options.instances.empty()) plan.evaluation.instances = {32, 2};
@@ -113,9 +114,9 @@ class SpeedOfSolvers {
   }
 
  private:
-  static constexpr std::size_t kProbeNodes = 200;
-  static constexpr double kSteep = 1.75;  // EAX from 200 to 5000 nodes; networks are not far from it
-  static constexpr double kFlat = 1.2;    // constructions, and searches with so many kicks per node
+  static constexpr std::size_t kProbeNodes = 100;
+  static constexpr double kSteep = 1.6;  // EAX from 100 to 5000 nodes; networks are not far from it
+  static constexpr double kFlat = 1.2;   // constructions, and searches with so many kicks per node
 
   static double seconds_of(const Solver& solver, const Instance& instance) {
     const auto start = std::chrono::steady_clock::now();
@@ -249,7 +250,8 @@ void add_reproduce(CLI::App& app) {
   verb->add_option("--augment", options->augment, "Networks: best over copies, see puretour evaluate --help")
       ->capture_default_str();
   verb->add_option("--law-scales", options->law_scales, "Other sizes of the law experiment")->delimiter(',');
-  verb->add_option("--law-instances", options->law_instances, "Other numbers of instances of the law experiment");
+  verb->add_option("--law-instances", options->law_instances,
+                   "Other numbers of instances of the law and the propositions");
   verb->add_option("--scales", options->scales, "Other sizes of the evaluation")->delimiter(',');
   verb->add_option("--instances", options->instances, "Other numbers of instances of the evaluation")->delimiter(',');
   add_whole_number(*verb, "--seed", options->seed, "Seed of everything", 0);
@@ -257,7 +259,7 @@ void add_reproduce(CLI::App& app) {
   verb->add_flag("-q,--quiet", options->quiet, "No progress lines");
   add_threads_option(*verb, options->threads);
   verb->footer(
-      "\nThe plan and an estimate of its time come first; the estimate is from solving one instance of 200 nodes with\n"
+      "\nThe plan and an estimate of its time come first; the estimate is from solving one instance of 100 nodes with\n"
       "everything that takes part. At the end stand the five numbers that matter and the place of the report. Every\n"
       "solved instance is on disk at once: after a kill, say the same again and it goes on.\n\n"
       "Examples:\n"
