@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the sources without running them: lint.sh [format] [layers] [shell] [tidy], all four by default.
+# Checks the sources without running them: lint.sh [format] [layers] [shell] [types] [tidy], all five by default.
 # A check whose tool is not installed is skipped; asked for alone, it ends with status 77.
 # SPDX-License-Identifier: MIT
 set -euo pipefail
@@ -43,19 +43,26 @@ check_tidy() {
     touch -- "$clean"' "$context"
 }
 
+# esbuild only strips the types of the report's script.
+check_types() {
+  need tsc
+  tsc --project web
+}
+
 run_check() {
   case "$1" in
     format) check_format ;;
     layers) tools/check_layers.sh ;;
     shell) check_shell ;;
+    types) check_types ;;
     tidy) check_tidy ;;
     *)
-      echo "error: unknown check '$1'; choose from: format, layers, shell, tidy" >&2
+      echo "error: unknown check '$1'; choose from: format, layers, shell, types, tidy" >&2
       exit 2 ;;
   esac
 }
 
-(($#)) || set -- format layers shell tidy
+(($#)) || set -- format layers shell types tidy
 if (($# == 1)); then
   run_check "$1"
   exit

@@ -78,7 +78,7 @@ TEST_F(Solve, CallsAnInstalledLkh) {
 
 TEST_F(Solve, RefusesWhatItCanNotDo) {
   output({"generate", "-n", "5", "-c", "2", "-o", "a.txt"});
-  expect_refused({"solve", "a.txt", "--with", "magic"}, "choose auto, lk, eax or lkh");
+  expect_refused({"solve", "a.txt", "--with", "magic"}, "choose auto, lk, eax, lkh, nearest, greedy or 2opt");
   expect_refused({"solve", "missing.tsp"}, "missing.tsp");
   expect_refused({"solve", "a.txt", "-o", "two.tour"}, "a tour file holds one tour");
   expect_refused({"solve", "a.txt", "--initial", "x.tour"}, "--initial goes with one instance");

@@ -26,21 +26,6 @@
 namespace puretour::cli {
 namespace {
 
-std::vector<LawType> types_of(const LawOptions& options) {
-  std::vector<std::size_t> scales = options.scales;
-  if (scales.empty()) {
-    for (const PaperFit& fit : paper_fits()) {
-      if (scales.empty() || scales.back() != fit.scale) scales.push_back(fit.scale);
-    }
-  }
-  for (const std::size_t scale : scales) {
-    if (scale < 5 || scale > 100000) {
-      throw InputError(fmt::format("--scales: {} is outside 5 .. 100000", scale));
-    }
-  }
-  return law_types(scales, distributions_of(options), number_of_instances(options).value_or(0));
-}
-
 // Where nobody sees the progress line, one line after a minute says how long it will take.
 class Projection {
  public:
@@ -153,7 +138,71 @@ void measure_files(const LawOptions& options) {
   }
 }
 
-void run_experiment(const LawOptions& options) {
+void run_mode(const LawOptions& options) {
+  if (options.propositions && options.sensitivity) {
+    throw InputError("give either --propositions or --sensitivity, not both");
+  }
+  if (!options.tours.empty() && options.files.empty()) {
+    throw InputError("--tours is for files to measure; name them, or leave it out");
+  }
+  if (options.propositions || options.sensitivity) {
+    if (options.solver != LawOptions().solver) {
+      throw InputError("--with is for the experiment; leave it out here, where the solvers are given");
+    }
+    if (!options.files.empty()) {
+      throw InputError(fmt::format("--{} makes instances of its own; leave out {}",
+                                   options.propositions ? "propositions" : "sensitivity", options.files[0]));
+    }
+    options.propositions ? check_propositions_of_the_paper(options) : measure_sensitivity(options);
+  } else if (!options.files.empty()) {
+    if (!options.output.empty()) throw InputError("give either files to measure or -o for the experiment, not both");
+    measure_files(options);
+  } else if (options.output.empty()) {
+    throw InputError("give a folder with -o for the experiment, or files with tours to measure");
+  } else {
+    run_law_experiment(options);
+  }
+}
+
+}  // namespace
+
+std::optional<std::size_t> number_of_instances(const LawOptions& options) {
+  const std::string& text = options.instances;
+  if (text == "paper") return {};
+  const bool digits = !text.empty() && text.size() < 8 && text.find_first_not_of("0123456789") == std::string::npos;
+  const std::size_t count = digits ? std::stoul(text) : 0;
+  if (count == 0) {
+    throw InputError(fmt::format("--instances is {}; give 'paper' or a whole number from 1 on", quote_input(text)));
+  }
+  return count;
+}
+
+std::vector<Distribution> distributions_of(const LawOptions& options) {
+  std::vector<Distribution> distributions;
+  for (const std::string& name : options.distributions) distributions.push_back(distribution_from_name(name));
+  if (distributions.empty()) {
+    distributions = {Distribution::kUniform, Distribution::kClustered, Distribution::kExplosion,
+                     Distribution::kImplosion};
+  }
+  return distributions;
+}
+
+std::vector<LawType> types_of(const LawOptions& options) {
+  std::vector<std::size_t> scales = options.scales;
+  if (scales.empty()) {
+    for (const PaperFit& fit : paper_fits()) {
+      if (scales.empty() || scales.back() != fit.scale) scales.push_back(fit.scale);
+    }
+  }
+  for (const std::size_t scale : scales) {
+    if (scale < 5 || scale > 100000) {
+      throw InputError(fmt::format("--scales: {} is outside 5 .. 100000", scale));
+    }
+  }
+  return law_types(scales, distributions_of(options), number_of_instances(options).value_or(0));
+}
+
+void run_law_experiment(const LawOptions& options) {
   const std::vector<LawType> types = types_of(options);
   LawRun run;
   run.folder = options.output + "/samples";
@@ -213,6 +262,7 @@ void run_experiment(const LawOptions& options) {
                                  {"law_curves.svg", law_curves_svg(rows)},
                                  {"law_metrics.svg", law_metrics_svg(rows)},
                                  {"law_fits.svg", law_fits_svg(rows)}});
+  if (!options.prints) return;
   if (options.json) {
     print_json(document);
     return;
@@ -223,55 +273,6 @@ void run_experiment(const LawOptions& options) {
                       compared));
   }
   print(fmt::format("{} instances; law.csv, law.json and figures are in {}\n", total, options.output));
-}
-
-void run_mode(const LawOptions& options) {
-  if (options.propositions && options.sensitivity) {
-    throw InputError("give either --propositions or --sensitivity, not both");
-  }
-  if (!options.tours.empty() && options.files.empty()) {
-    throw InputError("--tours is for files to measure; name them, or leave it out");
-  }
-  if (options.propositions || options.sensitivity) {
-    if (options.solver != LawOptions().solver) {
-      throw InputError("--with is for the experiment; leave it out here, where the solvers are given");
-    }
-    if (!options.files.empty()) {
-      throw InputError(fmt::format("--{} makes instances of its own; leave out {}",
-                                   options.propositions ? "propositions" : "sensitivity", options.files[0]));
-    }
-    options.propositions ? check_propositions_of_the_paper(options) : measure_sensitivity(options);
-  } else if (!options.files.empty()) {
-    if (!options.output.empty()) throw InputError("give either files to measure or -o for the experiment, not both");
-    measure_files(options);
-  } else if (options.output.empty()) {
-    throw InputError("give a folder with -o for the experiment, or files with tours to measure");
-  } else {
-    run_experiment(options);
-  }
-}
-
-}  // namespace
-
-std::optional<std::size_t> number_of_instances(const LawOptions& options) {
-  const std::string& text = options.instances;
-  if (text == "paper") return {};
-  const bool digits = !text.empty() && text.size() < 8 && text.find_first_not_of("0123456789") == std::string::npos;
-  const std::size_t count = digits ? std::stoul(text) : 0;
-  if (count == 0) {
-    throw InputError(fmt::format("--instances is {}; give 'paper' or a whole number from 1 on", quote_input(text)));
-  }
-  return count;
-}
-
-std::vector<Distribution> distributions_of(const LawOptions& options) {
-  std::vector<Distribution> distributions;
-  for (const std::string& name : options.distributions) distributions.push_back(distribution_from_name(name));
-  if (distributions.empty()) {
-    distributions = {Distribution::kUniform, Distribution::kClustered, Distribution::kExplosion,
-                     Distribution::kImplosion};
-  }
-  return distributions;
 }
 
 std::string program_name() {

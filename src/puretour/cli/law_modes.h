@@ -28,6 +28,7 @@ struct LawOptions {
   std::string output;
   bool json = false;
   bool quiet = false;
+  bool prints = true;  // tables on standard output
   int threads = 0;
 };
 
@@ -45,6 +46,12 @@ std::string program_name();
 /// Writes files into the folder of -o, all or none, and a PNG beside each SVG. Where the program for PNGs is not
 /// installed, one line on standard error says so. Makes the folder if it is missing.
 void write_results(const std::string& folder, const std::vector<NewFile>& files);
+
+/// Scales, distributions and numbers of instances as the options say. Throws InputError.
+std::vector<LawType> types_of(const LawOptions& options);
+
+/// `puretour law -o FOLDER`.
+void run_law_experiment(const LawOptions& options);
 
 /// `puretour law --propositions`.
 void check_propositions_of_the_paper(const LawOptions& options);

@@ -188,6 +188,7 @@ void check_propositions_of_the_paper(const LawOptions& options) {
                                    {"counterexamples.svg", counterexamples_svg(counterexamples)},
                                    {"supermodularity.svg", supermodularity_svg(report.set_sizes)}});
   }
+  if (!options.prints) return;
   if (options.json) {
     print_json(document);
   } else {

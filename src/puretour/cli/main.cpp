@@ -22,6 +22,9 @@ constexpr const char* kFooter = R"(Examples:
   puretour purity berlin52.tsp --tour berlin52.tour --svg berlin52.svg
   puretour convert cities.txt cities.npz
   puretour law --scales 20,50 --instances 4 -o law
+  puretour evaluate --models models --solvers greedy,2opt --data uniform-50:8 -o evaluation
+  puretour report law evaluation -o report.html
+  puretour reproduce --quick
   puretour train --config experiments/smoke.toml -o runs/smoke
   puretour models import --format kool epoch-99.pt -o am.safetensors
   puretour info berlin52.tsp
@@ -58,6 +61,9 @@ int run(int argc, char** argv) {
   puretour::cli::add_convert(app);
   puretour::cli::add_law(app);
   puretour::cli::add_train(app);
+  puretour::cli::add_evaluate(app);
+  puretour::cli::add_report(app);
+  puretour::cli::add_reproduce(app);
   puretour::cli::add_models(app);
   puretour::cli::add_info(app);
   try {

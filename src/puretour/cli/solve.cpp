@@ -253,9 +253,10 @@ void add_solve(CLI::App& app) {
       app.add_subcommand("solve", "Find short tours: optimal for small instances, very good for large ones");
   verb->add_option("FILE", options->files, "Files of instances; - is standard input")->required();
   add_format_option(*verb, "--from", options->format, "Format of the files, if neither name nor content tells");
-  CLI::Option* with = verb->add_option("--with", options->with,
-                                       "auto, lk (local search), eax (genetic algorithm) or lkh (external program)")
-                          ->capture_default_str();
+  CLI::Option* with =
+      verb->add_option("--with", options->with,
+                       "auto, lk (local search), eax (genetic algorithm), lkh (external), nearest, greedy, 2opt")
+          ->capture_default_str();
   CLI::Option* model =
       verb->add_option("--model", options->model, "Checkpoint of a network that builds the tours")->excludes(with);
   verb->add_option("--decode", options->decode,

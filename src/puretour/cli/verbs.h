@@ -15,6 +15,9 @@ void add_models(CLI::App& app);
 void add_info(CLI::App& app);
 void add_law(CLI::App& app);
 void add_train(CLI::App& app);
+void add_evaluate(CLI::App& app);
+void add_report(CLI::App& app);
+void add_reproduce(CLI::App& app);
 
 /// Becomes the program puretour-train with these arguments, the first of which is the verb. Throws InputError if that
 /// is not installed.

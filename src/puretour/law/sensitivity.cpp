@@ -20,14 +20,13 @@
 #include "puretour/solve/local_search.h"
 #include "puretour/solve/problem.h"
 #include "puretour/solve/solver.h"
+#include "puretour/solve/two_opt.h"
 #include "puretour/tour/tour.h"
 
 namespace puretour {
 namespace {
 
 using Length = Problem::Length;
-
-constexpr KOptParams kTwoOptParams = {.step_edges = 2, .breadth = {10}, .further_steps = 0};
 
 // Streams of random numbers of one instance.
 enum Stream : std::uint64_t { kStopped = 1, kNamed = 2 };
@@ -111,23 +110,6 @@ std::vector<std::vector<NodeId>> stopped_tours(const Problem& problem, std::span
     stopped.see(result.length, order);
   }
   return std::move(stopped).take();
-}
-
-std::vector<NodeId> two_opt(const Problem& problem, std::span<const NodeId> start, Rng& rng) {
-  std::vector<NodeId> all(start.size());
-  std::iota(all.begin(), all.end(), 0);
-  std::vector<Candidate> candidates;
-  for (const NodeId i : all) {
-    for (const NodeId j : problem.candidates(i)) candidates.push_back({j, problem.cost(i, j)});
-  }
-  KOptSearch<EuclideanCost> search(EuclideanCost(problem, all, {}), start);
-  search.set_candidates(std::move(candidates));
-  for (const NodeId node : random_order(problem.size(), rng)) search.push(node);
-  search.descend(kTwoOptParams, std::nullopt, [&] {
-    search.tour().commit();  // or the record for undoing would outgrow the tour
-    return false;
-  });
-  return {search.tour().order().begin(), search.tour().order().end()};
 }
 
 void check_options(const SensitivityOptions& options) {

@@ -11,6 +11,7 @@
 #include "puretour/base/error.h"
 #include "puretour/solve/collapse.h"
 #include "puretour/solve/construct.h"
+#include "puretour/solve/construction_solver.h"
 #include "puretour/solve/eax.h"
 #include "puretour/solve/exact.h"
 #include "puretour/solve/lkh.h"
@@ -241,7 +242,10 @@ std::unique_ptr<Solver> make_solver(std::string_view name, const SolverSettings&
   if (name == "lk") return std::make_unique<ClassicalSolver>("lk", run_lk, settings);
   if (name == "eax") return std::make_unique<ClassicalSolver>("eax", run_eax, settings);
   if (name == "lkh") return std::make_unique<LkhSolver>(settings.lkh_binary);
-  throw InputError(fmt::format("unknown solver '{}'; choose auto, lk, eax or lkh", name));
+  if (name == "nearest") return make_construction_solver(Construction::kNearest);
+  if (name == "greedy") return make_construction_solver(Construction::kGreedy);
+  if (name == "2opt") return make_construction_solver(Construction::kTwoOpt);
+  throw InputError(fmt::format("unknown solver '{}'; choose auto, lk, eax, lkh, nearest, greedy or 2opt", name));
 }
 
 }  // namespace puretour

@@ -57,12 +57,13 @@ struct SolverSettings {
   std::string lkh_binary = "LKH";  // lkh: program to call
 };
 
-/// "auto", "lk", "eax" or "lkh"; throws InputError that lists them for another name.
+/// "auto", "lk", "eax", "lkh", "nearest", "greedy" or "2opt"; throws InputError that lists them for another name.
 ///   auto  exact for tiny instances; else eax where it can end in time, else lk
 ///   lk    Lin-Kernighan style local search: any size, good after a second, better with time. Kicks first; where the
 ///         time limit allows for it, many local optima are merged afterwards, by the crossover of eax
 ///   eax   genetic algorithm with edge assembly crossover: (near) optimal, up to about 20,000 nodes
 ///   lkh   an installed LKH as an external program
+///   nearest, greedy, 2opt  simple heuristics to compare with, see construction_solver.h
 std::unique_ptr<Solver> make_solver(std::string_view name, const SolverSettings& settings = {});
 
 }  // namespace puretour

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/solve/construction_solver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "puretour/base/error.h"
+#include "puretour/base/rng.h"
+#include "puretour/geometry/remaining_neighbours.h"
+#include "puretour/solve/construct.h"
+#include "puretour/solve/problem.h"
+#include "puretour/solve/two_opt.h"
+
+namespace puretour {
+namespace {
+
+constexpr std::size_t kCandidates = 10;
+
+// In the plane the nearest node is also the cheapest one; other metrics are looked at node by node.
+std::vector<NodeId> nearest_tour(const Instance& instance) {
+  std::vector<NodeId> order = {0};
+  const Metric metric = instance.metric();
+  if (metric == Metric::kEuclidean || metric == Metric::kEuc2d || metric == Metric::kCeil2d) {
+    RemainingNeighbours remaining(instance.points());
+    remaining.remove(0);
+    while (remaining.remaining() > 0) {
+      NodeId next = 0;
+      remaining.nearest(order.back(), 1, &next);
+      remaining.remove(next);
+      order.push_back(next);
+    }
+    return order;
+  }
+  std::vector<NodeId> rest(instance.size() - 1);
+  std::iota(rest.begin(), rest.end(), 1);
+  while (!rest.empty()) {
+    const auto nearest = std::min_element(rest.begin(), rest.end(), [&](NodeId a, NodeId b) {
+      return instance.distance(order.back(), a) < instance.distance(order.back(), b);
+    });
+    order.push_back(*nearest);
+    rest.erase(nearest);
+  }
+  return order;
+}
+
+class ConstructionSolver final : public Solver {
+ public:
+  explicit ConstructionSolver(Construction construction) : construction_(construction) {}
+
+  [[nodiscard]] std::string name() const override {
+    switch (construction_) {
+      case Construction::kNearest:
+        return "nearest";
+      case Construction::kGreedy:
+        return "greedy";
+      case Construction::kTwoOpt:
+        return "2opt";
+    }
+    throw InternalError("unknown construction");
+  }
+
+  [[nodiscard]] SolveResult solve(const Instance& instance, const SolveOptions& options) const override {
+    const auto start = std::chrono::steady_clock::now();
+    if (instance.size() == 0) throw InputError("solve: the instance has no nodes");
+    SolveResult result{Tour(construct(instance, options)), 0, 0, name()};
+    result.length = tour_length(instance, result.tour);
+    if (options.initial) {
+      const double initial_length = tour_length(instance, *options.initial);
+      if (initial_length < result.length) {
+        result.tour = *options.initial;
+        result.length = initial_length;
+      }
+    }
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::vector<NodeId> construct(const Instance& instance, const SolveOptions& options) const {
+    // With three nodes there is only one tour.
+    if (instance.size() <= 3) {
+      const Tour only = Tour::identity(instance.size());
+      return {only.order().begin(), only.order().end()};
+    }
+    if (construction_ == Construction::kNearest) return nearest_tour(instance);
+    const Problem problem(instance, std::min(kCandidates, instance.size() - 1));
+    std::vector<NodeId> order = greedy_tour(problem);
+    if (construction_ == Construction::kGreedy) return order;
+    Rng rng(options.seed);
+    return two_opt(problem, order, rng, options.deadline);
+  }
+
+  Construction construction_;
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_construction_solver(Construction construction) {
+  return std::make_unique<ConstructionSolver>(construction);
+}
+
+}  // namespace puretour
