@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "puretour/base/isa.h"
 
@@ -91,12 +92,19 @@ struct Block {
     for (std::size_t half = kRegisters / 2; half >= 1; half /= 2) {
       for (std::size_t r = 0; r < half; ++r) rest.part[r] = operation(rest.part[r], rest.part[r + half]);
     }
-    for (int step = kLanes / 2; step >= 1; step /= 2) {
-      Int other;
-      for (int i = 0; i < kLanes; ++i) other[i] = (i + step) % kLanes;
-      rest.part[0] = operation(rest.part[0], __builtin_shuffle(rest.part[0], other));
-    }
+    fold<kLanes / 2>(rest.part[0], operation);
     return rest.part[0][0];
+  }
+
+  // Combines every lane with the one kStep further on, then with the one half as far.
+  template <int kStep, class Operation>
+  PURETOUR_INLINE static void fold(Float& x, const Operation& operation) {
+    x = operation(x, rotated<kStep>(x, std::make_integer_sequence<int, kLanes>()));
+    if constexpr (kStep > 1) fold<kStep / 2>(x, operation);
+  }
+  template <int kStep, int... kIndices>
+  PURETOUR_INLINE static Float rotated(const Float& x, std::integer_sequence<int, kIndices...> /*lanes*/) {
+    return __builtin_shufflevector(x, x, ((kIndices + kStep) % kLanes)...);
   }
 
   /// b = exp(b): relative error below 2e-7; 0 below -87.3 (the smallest normal float); arguments up to 88.
