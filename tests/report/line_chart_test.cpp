@@ -55,6 +55,13 @@ TEST(LineChart, LeavesOutWhatCanNotBeDrawn) {
   EXPECT_EQ(svg.find("inf"), std::string::npos);
 }
 
+TEST(LineChart, LogarithmicAxesWithinADecadeHaveTicks) {
+  ChartOptions options;
+  options.y.logarithmic = true;
+  const std::string svg = line_chart_svg(std::vector<ChartPanel>{{"", {{"a", {1, 2}, {0.77, 0.84}}}}}, options);
+  for (const char* label : {">0.78<", ">0.8<", ">0.82<", ">0.84<"}) EXPECT_EQ(occurrences(svg, label), 1U) << label;
+}
+
 TEST(LineChart, DrawsASinglePoint) {
   const std::string svg = line_chart_svg(std::vector<ChartPanel>{{"", {{"a", {0}, {0}}}}}, {});
   EXPECT_EQ(occurrences(svg, "</title></path>"), 1U);

@@ -95,6 +95,17 @@ class Scale {
   [[nodiscard]] std::span<const double> ticks() const { return ticks_; }
 
  private:
+  // About five steps of 1, 2 or 5 times a power of ten.
+  static double even_step(double low, double high) {
+    const double rough = (high - low) / 5;
+    const double power = std::pow(10.0, std::floor(std::log10(rough)));
+    double step = 10 * power;
+    for (const double factor : {5.0, 2.0, 1.0}) {
+      if (factor * power >= 0.999 * rough) step = factor * power;
+    }
+    return step;
+  }
+
   void make_ticks(const ChartAxis& axis) {
     if (logarithmic_) {
       const bool few_decades = high_ - low_ < 3;
@@ -105,15 +116,18 @@ class Scale {
           if ((factor == 1 || few_decades) && shows(tick)) ticks_.push_back(tick);
         }
       }
+      if (ticks_.size() >= 3) return;
+      // A part of a decade: even steps, as on a linear axis.
+      ticks_.clear();
+      const double step = even_step(std::pow(10.0, low_), std::pow(10.0, high_));
+      for (auto k = static_cast<long>(std::floor(std::pow(10.0, low_) / step)); ticks_.size() < 20; ++k) {
+        const double tick = static_cast<double>(k) * step;
+        if (tick > std::pow(10.0, high_) * (1 + 1e-9)) break;
+        if (shows(tick)) ticks_.push_back(tick);
+      }
       return;
     }
-    // About five steps of 1, 2 or 5 times a power of ten.
-    const double rough = (high_ - low_) / 5;
-    const double power = std::pow(10.0, std::floor(std::log10(rough)));
-    double step = 10 * power;
-    for (const double factor : {5.0, 2.0, 1.0}) {
-      if (factor * power >= 0.999 * rough) step = factor * power;
-    }
+    const double step = even_step(low_, high_);
     // Without given ends the axis is widened to whole steps.
     if (!axis.least) low_ = std::floor(low_ / step + 1e-9) * step;
     if (!axis.most) high_ = std::ceil(high_ / step - 1e-9) * step;
