@@ -40,6 +40,16 @@ TEST(ConstructionSolver, NearestWalksToTheNearestNodeThatIsLeft) {
   }
 }
 
+TEST(ConstructionSolver, RefusesATourOfAnotherInstance) {
+  Rng rng(3);
+  const Instance instance = random_instance(kAllKinds[0], 20, rng);
+  SolveOptions options;
+  options.initial = Tour::identity(19);
+  for (const char* name : {"nearest", "greedy", "2opt"}) {
+    EXPECT_THROW((void)make_solver(name)->solve(instance, options), InputError) << name;
+  }
+}
+
 // With eleven nodes every other one is a candidate. Nodes whose edges have not changed are not looked at again, so that
 // an exchange can be overlooked, but seldom.
 TEST(ConstructionSolver, TwoOptLeavesHardlyAnyExchangeOfTwoEdgesThatGains) {

@@ -13,6 +13,7 @@
 #include "puretour/base/rng.h"
 #include "puretour/geometry/remaining_neighbours.h"
 #include "puretour/solve/construct.h"
+#include "puretour/solve/initial_tour.h"
 #include "puretour/solve/problem.h"
 #include "puretour/solve/two_opt.h"
 
@@ -67,15 +68,10 @@ class ConstructionSolver final : public Solver {
   [[nodiscard]] SolveResult solve(const Instance& instance, const SolveOptions& options) const override {
     const auto start = std::chrono::steady_clock::now();
     if (instance.size() == 0) throw InputError("solve: the instance has no nodes");
+    check_initial_tour(instance, options);
     SolveResult result{Tour(construct(instance, options)), 0, 0, name()};
     result.length = tour_length(instance, result.tour);
-    if (options.initial) {
-      const double initial_length = tour_length(instance, *options.initial);
-      if (initial_length < result.length) {
-        result.tour = *options.initial;
-        result.length = initial_length;
-      }
-    }
+    keep_initial_tour_if_shorter(instance, options, result);
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
   }

@@ -14,6 +14,7 @@
 #include "puretour/solve/construction_solver.h"
 #include "puretour/solve/eax.h"
 #include "puretour/solve/exact.h"
+#include "puretour/solve/initial_tour.h"
 #include "puretour/solve/lkh.h"
 #include "puretour/solve/local_search.h"
 
@@ -182,22 +183,13 @@ class ClassicalSolver final : public Solver {
   [[nodiscard]] SolveResult solve(const Instance& instance, const SolveOptions& options) const override {
     const auto start = std::chrono::steady_clock::now();
     if (instance.size() == 0) throw InputError("solve: the instance has no nodes");
-    if (options.initial && options.initial->size() != instance.size()) {
-      throw InputError(
-          fmt::format("the initial tour has {} nodes, the instance {}", options.initial->size(), instance.size()));
-    }
+    check_initial_tour(instance, options);
     const CollapsedInstance collapsed(instance);
     Answer answer = run(collapsed, options);
     SolveResult result{collapsed.expanded(Tour(std::move(answer.order))), 0, 0, std::move(answer.method)};
     result.length = tour_length(instance, result.tour);
     // Collapsing reorders copies, and costs of unrounded instances are rounded: compare with the start as it was given.
-    if (options.initial) {
-      const double initial_length = tour_length(instance, *options.initial);
-      if (initial_length < result.length) {
-        result.tour = *options.initial;
-        result.length = initial_length;
-      }
-    }
+    keep_initial_tour_if_shorter(instance, options, result);
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
   }
