@@ -2,9 +2,9 @@
 #include "puretour/kernels/normalise.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "puretour/base/vectorize.h"
+#include "puretour/kernels/row_moments.h"
 #include "puretour/kernels/rows.h"
 #include "puretour/kernels/simd.h"
 
@@ -22,27 +22,8 @@ PURETOUR_INLINE void layer_norm_gradient_impl(const float* sum, const float* out
     const float* x = sum + r * dim;
     const float* incoming = out_gradient + r * dim;
     float* out = sum_gradient + r * dim;
+    const auto [mean, root] = row_moments<kLanes>(x, dim, epsilon);
     B value;
-    B total;
-    B::fill(total, 0);
-    for (std::size_t i = 0; i < whole; i += kBlock) {
-      B::load(value, x + i);
-      B::add(total, value);
-    }
-    float mean = B::sum(total);
-    for (std::size_t i = whole; i < dim; ++i) mean += x[i];
-    mean /= count;
-    B::fill(total, 0);
-    for (std::size_t i = 0; i < whole; i += kBlock) {
-      B::load(value, x + i);
-      for (std::size_t p = 0; p < B::kRegisters; ++p) {
-        const auto difference = value.part[p] - mean;
-        total.part[p] += difference * difference;
-      }
-    }
-    float squares = B::sum(total);
-    for (std::size_t i = whole; i < dim; ++i) squares += (x[i] - mean) * (x[i] - mean);
-    const float root = 1.0F / std::sqrt(squares / count + epsilon);
     // Means of the gradient before scale and shift, and of its product with the normalised values.
     B gradients;
     B products;

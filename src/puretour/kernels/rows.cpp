@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "puretour/base/vectorize.h"
+#include "puretour/kernels/row_moments.h"
 
 namespace puretour::kernels {
 namespace {
@@ -191,26 +192,7 @@ PURETOUR_INLINE void layer_norm_impl(float* x, std::size_t num_rows, std::size_t
   for (std::size_t r = 0; r < num_rows; ++r) {
     float* row = x + r * dim;
     B block;
-    B total;
-    B::fill(total, 0);
-    for (std::size_t i = 0; i < whole; i += kBlock) {
-      B::load(block, row + i);
-      B::add(total, block);
-    }
-    float sum = B::sum(total);
-    for (std::size_t i = whole; i < dim; ++i) sum += row[i];
-    const float mean = sum / static_cast<float>(dim);
-    B::fill(total, 0);
-    for (std::size_t i = 0; i < whole; i += kBlock) {
-      B::load(block, row + i);
-      for (std::size_t p = 0; p < B::kRegisters; ++p) {
-        const auto difference = block.part[p] - mean;
-        total.part[p] += difference * difference;
-      }
-    }
-    float squares = B::sum(total);
-    for (std::size_t i = whole; i < dim; ++i) squares += (row[i] - mean) * (row[i] - mean);
-    const float factor = 1.0F / std::sqrt(squares / static_cast<float>(dim) + epsilon);
+    const auto [mean, factor] = row_moments<kLanes>(row, dim, epsilon);
     for (std::size_t i = 0; i < whole; i += kBlock) {
       B scales;
       B shifts;
