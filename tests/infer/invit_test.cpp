@@ -241,6 +241,46 @@ TEST(Invit, ScoringATourRepeatsItsRollOut) {
   }
 }
 
+// Tours of different lengths, with and without prefix, that are built side by side.
+TEST(Invit, ToursBuiltTogetherAreThoseBuiltAlone) {
+  const Checkpoint checkpoint = hashed_invit(invit_config({20, 35}));
+  for (const auto precision : {kernels::Precision::kFloat, kernels::Precision::kBfloat16}) {
+    const auto policy = make_policy(checkpoint, precision);
+    ASSERT_GT(policy->rollouts_together(), 1U);
+    const std::vector<std::size_t> sizes = {1, 2, 5, 17, 40, 60, 3, 25, 33};
+    const std::vector<NodeId> jump = {0, 39, 1};  // node 39 may be out of sight
+    std::vector<std::unique_ptr<EncodedInstance>> instances;
+    std::vector<RolloutTask> tasks;
+    for (const std::size_t n : sizes) {
+      instances.push_back(policy->encode(split_mix_points(n), {}));
+      for (const bool sample : {false, true}) {
+        RolloutTask task;
+        task.instance = instances.back().get();
+        task.options.sample = sample;
+        if (n >= 40) task.options.prefix = jump;
+        task.rng = Rng(n);
+        tasks.push_back(task);
+      }
+    }
+    std::vector<Rollout> alone;
+    for (const RolloutTask& task : tasks) {
+      Rng rng = task.rng;
+      alone.push_back(task.instance->roll_out(task.options, rng));
+    }
+    for (const int threads : {1, 3}) {
+      std::vector<RolloutTask> again = tasks;
+      const std::vector<Rollout> together = roll_out_all(*policy, again, threads);
+      ASSERT_EQ(together.size(), alone.size());
+      for (std::size_t i = 0; i < alone.size(); ++i) {
+        EXPECT_EQ(together[i].order, alone[i].order) << i;
+        EXPECT_EQ(together[i].log_probs, alone[i].log_probs) << i;
+      }
+    }
+    EXPECT_EQ(policy->roll_out_together(tasks).back().order, alone.back().order);
+    EXPECT_TRUE(roll_out_all(*policy, {}, 2).empty());
+  }
+}
+
 TEST(Invit, NodesOutsideTheActionViewHaveNoProbability) {
   const auto policy = make_policy(hashed_invit(invit_config({35})));
   std::vector<Point> line;

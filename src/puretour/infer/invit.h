@@ -26,6 +26,9 @@ class Invit final : public Policy {
   [[nodiscard]] std::unique_ptr<EncodedInstance> with_embeddings(std::span<const Point> points,
                                                                  std::span<const float> embeddings) const override;
 
+  [[nodiscard]] std::size_t rollouts_together() const override { return 8; }
+  [[nodiscard]] std::vector<Rollout> roll_out_together(std::span<RolloutTask> tasks) const override;
+
  private:
   friend class EncodedForInvit;
   friend class InvitStep;

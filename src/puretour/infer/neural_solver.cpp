@@ -26,9 +26,22 @@ constexpr std::uint64_t kStartStream = 0x73746172;
 // Tours kept in memory at a time.
 constexpr std::size_t kRolloutsAtOnce = 256;
 
-struct Candidate {
+// The shortest tour so far; before there is a whole one, the beginning of one for which there was no time.
+struct Best {
   std::vector<NodeId> order;
-  double length = 0;
+  std::optional<double> length;
+
+  void take(std::vector<NodeId> candidate, const Instance& instance) {
+    if (candidate.size() < instance.size()) {
+      if (order.empty()) order = std::move(candidate);
+      return;
+    }
+    Tour tour(std::move(candidate));
+    const double candidate_length = tour_length(instance, tour);
+    if (length && *length <= candidate_length) return;
+    length = candidate_length;
+    order.assign(tour.order().begin(), tour.order().end());
+  }
 };
 
 // Walks on to the nearest node until all are visited: for roll-outs that the deadline cut.
@@ -49,7 +62,7 @@ std::vector<NodeId> completed(std::vector<NodeId> order, std::span<const Point> 
 class NeuralSolver final : public Solver {
  public:
   NeuralSolver(const Checkpoint& checkpoint, const NeuralSettings& settings)
-      : policy_(make_policy(checkpoint)), settings_(settings) {
+      : policy_(make_policy(checkpoint, settings.precision)), settings_(settings) {
     if (!(settings_.temperature > 0)) {
       throw InputError(fmt::format("temperature is {}, but must be above 0", settings_.temperature));
     }
@@ -120,36 +133,39 @@ class NeuralSolver final : public Solver {
     const bool multistart = settings_.decoding.kind == Decoding::Kind::kMultistart;
     const std::vector<NodeId> starts = multistart ? start_nodes(points.size(), options.seed) : std::vector<NodeId>();
     const std::size_t num_rollouts = multistart ? starts.size() : settings_.decoding.count;
-    std::optional<Candidate> best;
-    std::vector<NodeId> cut;  // the beginning of a tour, if there was no time for a whole one
-    for (std::size_t copy = 0; copy < settings_.augmentation.num_copies && !options.deadline.expired(); ++copy) {
-      const auto encoded = policy_->encode(settings_.augmentation.copy(points, copy, options.seed),
-                                           {.threads = settings_.threads, .deadline = options.deadline});
-      if (!encoded) break;
-      for (std::size_t first = 0; first < num_rollouts && !options.deadline.expired(); first += kRolloutsAtOnce) {
-        std::vector<Candidate> found(std::min(kRolloutsAtOnce, num_rollouts - first));
-        parallel_for(found.size(), settings_.threads, [&](std::size_t i) {
-          RolloutOptions rollout_options;
-          rollout_options.sample = settings_.decoding.kind == Decoding::Kind::kSample;
-          rollout_options.temperature = settings_.temperature;
-          rollout_options.deadline = options.deadline;
-          if (multistart) rollout_options.prefix = std::span(starts).subspan(first + i, 1);
-          Rng rng(options.seed, {kRolloutStream, copy, first + i});
-          found[i].order = encoded->roll_out(rollout_options, rng).order;
-          if (found[i].order.size() < points.size()) return;
-          found[i].length = tour_length(instance, Tour(found[i].order));
-        });
-        for (Candidate& candidate : found) {
-          if (candidate.order.size() < points.size()) {
-            if (cut.empty()) cut = std::move(candidate.order);
-          } else if (!best || candidate.length < best->length) {
-            best = std::move(candidate);
-          }
+    const std::size_t num_copies = settings_.augmentation.num_copies;
+    const auto num_threads = static_cast<std::size_t>(resolve_threads(settings_.threads));
+    // Enough copies at a time to keep all threads busy, each with as many tours as the network likes.
+    const std::size_t copies_at_once =
+        std::clamp<std::size_t>(num_threads * policy_->rollouts_together() / num_rollouts, 1, num_copies);
+    Best best;
+    for (std::size_t first = 0; first < num_copies && !options.deadline.expired(); first += copies_at_once) {
+      std::vector<std::unique_ptr<EncodedInstance>> copies;
+      for (std::size_t copy = first; copy < std::min(first + copies_at_once, num_copies); ++copy) {
+        auto encoded = policy_->encode(settings_.augmentation.copy(points, copy, options.seed),
+                                       {.threads = settings_.threads, .deadline = options.deadline});
+        if (encoded) copies.push_back(std::move(encoded));
+      }
+      const std::size_t count = copies.size() * num_rollouts;
+      for (std::size_t begin = 0; begin < count && !options.deadline.expired(); begin += kRolloutsAtOnce) {
+        std::vector<RolloutTask> tasks(std::min(kRolloutsAtOnce, count - begin));
+        for (std::size_t i = 0; i < tasks.size(); ++i) {
+          const std::size_t copy = (begin + i) / num_rollouts;
+          const std::size_t number = (begin + i) % num_rollouts;
+          tasks[i].instance = copies[copy].get();
+          tasks[i].options.sample = settings_.decoding.kind == Decoding::Kind::kSample;
+          tasks[i].options.temperature = settings_.temperature;
+          tasks[i].options.deadline = options.deadline;
+          if (multistart) tasks[i].options.prefix = std::span(starts).subspan(number, 1);
+          tasks[i].rng = Rng(options.seed, {kRolloutStream, first + copy, number});
         }
-        if (best && options.progress) options.progress({architecture_name(policy_->config()), best->length});
+        for (Rollout& rollout : roll_out_all(*policy_, tasks, settings_.threads)) {
+          best.take(std::move(rollout.order), instance);
+        }
+        if (best.length && options.progress) options.progress({architecture_name(policy_->config()), *best.length});
       }
     }
-    return Tour(best ? std::move(best->order) : completed(std::move(cut), points));
+    return Tour(best.length ? std::move(best.order) : completed(std::move(best.order), points));
   }
 
   std::unique_ptr<Policy> policy_;

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "puretour/base/error.h"
+#include "puretour/base/parallel.h"
 #include "puretour/infer/attention_model.h"
 #include "puretour/infer/invit.h"
 #include "puretour/infer/pointerformer.h"
@@ -19,6 +21,26 @@ double Rollout::log_prob() const {
 
 std::vector<Point> Policy::scaled(std::span<const Point> points) const {
   return normalised_to_unit_square(points);
+}
+
+std::vector<Rollout> Policy::roll_out_together(std::span<RolloutTask> tasks) const {
+  std::vector<Rollout> results;
+  results.reserve(tasks.size());
+  for (RolloutTask& task : tasks) results.push_back(task.instance->roll_out(task.options, task.rng));
+  return results;
+}
+
+std::vector<Rollout> roll_out_all(const Policy& policy, std::span<RolloutTask> tasks, int threads) {
+  // Fewer together if there would be nothing to do for some threads.
+  const std::size_t num_threads = static_cast<std::size_t>(resolve_threads(threads));
+  const std::size_t share = (tasks.size() + num_threads - 1) / num_threads;
+  const std::size_t together = std::clamp<std::size_t>(share, 1, policy.rollouts_together());
+  std::vector<Rollout> results(tasks.size());
+  parallel_for_blocks(tasks.size(), together, threads, [&](std::size_t begin, std::size_t end) {
+    std::vector<Rollout> part = policy.roll_out_together(tasks.subspan(begin, end - begin));
+    std::move(part.begin(), part.end(), results.begin() + static_cast<std::ptrdiff_t>(begin));
+  });
+  return results;
 }
 
 void check_prefix(std::span<const NodeId> prefix, std::size_t num_nodes) {

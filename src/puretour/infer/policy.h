@@ -47,6 +47,13 @@ class EncodedInstance {
                                          const StageObserver& observer = {}) const = 0;
 };
 
+/// A tour that is to be built.
+struct RolloutTask {
+  const EncodedInstance* instance = nullptr;
+  RolloutOptions options = {};
+  Rng rng = Rng();  // used by sampling only
+};
+
 struct EncodeOptions {
   int threads = 1;              // the result does not depend on it
   Deadline deadline = {};       // looked at between layers
@@ -75,7 +82,17 @@ class Policy {
   /// which no single instance can know. Networks without an encoder ignore them.
   [[nodiscard]] virtual std::unique_ptr<EncodedInstance> with_embeddings(std::span<const Point> points,
                                                                          std::span<const float> embeddings) const = 0;
+
+  /// A good number of tasks for roll_out_together.
+  [[nodiscard]] virtual std::size_t rollouts_together() const { return 1; }
+
+  /// Tours of instances that this policy encoded, on one thread. Each is what roll_out() of its instance gives, bit by
+  /// bit, but a network whose steps are small may compute a step of all tours at once.
+  [[nodiscard]] virtual std::vector<Rollout> roll_out_together(std::span<RolloutTask> tasks) const;
 };
+
+/// The same on several threads, for any number of tasks.
+std::vector<Rollout> roll_out_all(const Policy& policy, std::span<RolloutTask> tasks, int threads);
 
 /// The network of a checkpoint, ready to use; does not refer to the checkpoint afterwards. Products with weights have
 /// the given precision.

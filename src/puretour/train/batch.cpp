@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/train/batch.h"
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
 #include "puretour/base/parallel.h"
@@ -71,24 +73,36 @@ BatchTours roll_out(const Policy& policy, const Batch& batch, std::span<const fl
   result.tours = plan.tours;
   result.nodes.resize(num_views * plan.tours * n);
   result.lengths.resize(num_views * plan.tours);
-  parallel_for(num_views, plan.threads, [&](std::size_t v) {
-    const auto encoded = embeddings.empty() ? policy.encode(batch.view(v), {})
-                                            : policy.with_embeddings(batch.view(v), embeddings.subspan(v * row, row));
-    const std::size_t global_view = batch.first_instance * batch.copies + v;
-    for (std::size_t g = 0; g < plan.tours; ++g) {
-      Rng rng(plan.seed, {purpose, kSamples, plan.number, global_view, g});
-      NodeId start = shared_starts[g];
-      if (plan.random_starts && plan.tours == 1) {
-        start = static_cast<NodeId>(Rng(plan.seed, {purpose, starts_stream, plan.number, global_view}).below(n));
+  // As many views at a time as have a good number of tours for the network.
+  const std::size_t views_at_once = std::max<std::size_t>(1, policy.rollouts_together() / plan.tours);
+  parallel_for_blocks(num_views, views_at_once, plan.threads, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::unique_ptr<EncodedInstance>> encoded;
+    std::vector<RolloutTask> tasks;
+    std::vector<NodeId> starts((end - begin) * plan.tours);
+    for (std::size_t v = begin; v < end; ++v) {
+      encoded.push_back(embeddings.empty() ? policy.encode(batch.view(v), {})
+                                           : policy.with_embeddings(batch.view(v), embeddings.subspan(v * row, row)));
+      const std::size_t global_view = batch.first_instance * batch.copies + v;
+      for (std::size_t g = 0; g < plan.tours; ++g) {
+        NodeId& start = starts[tasks.size()];
+        start = shared_starts[g];
+        if (plan.random_starts && plan.tours == 1) {
+          start = static_cast<NodeId>(Rng(plan.seed, {purpose, starts_stream, plan.number, global_view}).below(n));
+        }
+        RolloutTask task;
+        task.instance = encoded.back().get();
+        task.options.sample = plan.sample;
+        if (plan.random_starts) task.options.prefix = std::span(&start, 1);
+        task.rng = Rng(plan.seed, {purpose, kSamples, plan.number, global_view, g});
+        tasks.push_back(task);
       }
-      RolloutOptions options;
-      options.sample = plan.sample;
-      if (plan.random_starts) options.prefix = std::span(&start, 1);
-      const Rollout rollout = encoded->roll_out(options, rng);
-      const std::size_t tour = v * plan.tours + g;
+    }
+    std::size_t tour = begin * plan.tours;
+    for (const Rollout& rollout : policy.roll_out_together(tasks)) {
       std::copy(rollout.order.begin(), rollout.order.end(),
                 result.nodes.begin() + static_cast<std::ptrdiff_t>(tour * n));
-      result.lengths[tour] = closed_length(batch.instance(v / batch.copies), rollout.order);
+      result.lengths[tour] = closed_length(batch.instance(tour / plan.tours / batch.copies), rollout.order);
+      ++tour;
     }
   });
   return result;

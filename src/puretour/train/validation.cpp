@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/train/validation.h"
 
+#include <memory>
+#include <utility>
+
 #include "puretour/base/error.h"
 #include "puretour/base/parallel.h"
 #include "puretour/base/progress.h"
@@ -34,13 +37,22 @@ Validation validate(const Policy& policy, const std::vector<Sample>& set, int th
   std::vector<double> lengths(set.size());
   std::vector<double> gaps(set.size());
   std::vector<PurityHistogram> purities(set.size());
-  parallel_for(set.size(), threads, [&](std::size_t i) {
-    const Instance& instance = set[i].instance;
-    Rng unused;
-    const Tour tour(policy.encode(instance.points(), {})->roll_out({}, unused).order);
-    lengths[i] = tour_length(instance, tour);
-    gaps[i] = lengths[i] / tour_length(instance, *set[i].tour) - 1;
-    purities[i].add(tour_orders(instance.points(), tour.order()));
+  parallel_for_blocks(set.size(), policy.rollouts_together(), threads, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::unique_ptr<EncodedInstance>> encoded;
+    std::vector<RolloutTask> tasks(end - begin);
+    for (std::size_t i = begin; i < end; ++i) {
+      encoded.push_back(policy.encode(set[i].instance.points(), {}));
+      tasks[i - begin].instance = encoded.back().get();
+    }
+    std::size_t i = begin;
+    for (Rollout& rollout : policy.roll_out_together(tasks)) {
+      const Instance& instance = set[i].instance;
+      const Tour tour(std::move(rollout.order));
+      lengths[i] = tour_length(instance, tour);
+      gaps[i] = lengths[i] / tour_length(instance, *set[i].tour) - 1;
+      purities[i].add(tour_orders(instance.points(), tour.order()));
+      ++i;
+    }
   });
   Validation result;
   PurityHistogram all;
