@@ -8,8 +8,10 @@ namespace puretour::kernels {
 namespace {
 
 // A tile of rows x panels whose sums stay in registers while k runs: twelve registers of AVX2 for six rows and one
-// panel.
+// panel. AVX-512 has room for twice as many rows, and needs them to keep its adders busy.
 constexpr std::size_t kTileRows = 6;
+template <int kLanes>
+constexpr std::size_t kLargeTileRows = kLanes == 16 ? 2 * kTileRows : kTileRows;
 // Rows at a time, whole tiles.
 constexpr std::size_t kRowBlock = 48;
 
@@ -80,10 +82,16 @@ PURETOUR_INLINE void multiply_impl(const float* a, std::size_t num_rows, std::si
     for (std::size_t p = 0; p < num_panels; ++p) {
       const float* panel_bias = bias == nullptr ? nullptr : bias + p * kBlock;
       const std::size_t columns = std::min(kBlock, b.columns - p * kBlock);
-      for (std::size_t r = begin; r < end; r += kTileRows) {
-        multiply_tile<kLanes, kTileRows, 1>(a + r * a_stride, a_stride, b.data + p * b.panel_stride, b.panel_stride,
-                                            b.depth, panel_bias, out + r * out_stride + p * kBlock, out_stride,
-                                            columns);
+      const float* panel = b.data + p * b.panel_stride;
+      std::size_t r = begin;
+      for (; r + kLargeTileRows<kLanes> <= end; r += kLargeTileRows<kLanes>) {
+        multiply_tile<kLanes, kLargeTileRows<kLanes>, 1>(a + r * a_stride, a_stride, panel, b.panel_stride, b.depth,
+                                                         panel_bias, out + r * out_stride + p * kBlock, out_stride,
+                                                         columns);
+      }
+      if (r < end) {
+        multiply_tile<kLanes, kTileRows, 1>(a + r * a_stride, a_stride, panel, b.panel_stride, b.depth, panel_bias,
+                                            out + r * out_stride + p * kBlock, out_stride, columns);
       }
     }
   }
