@@ -130,7 +130,23 @@ TEST_F(SolveWithAModel, GivesTheSameToursOnAnyNumberOfThreadsAndWithAnyInstructi
     const auto plain = shell("PURETOUR_ISA=plain puretour solve " + file +
                              " --model m.safetensors --decode sample:5 --augment 8 -o - --to lines");
     EXPECT_EQ(plain.out, expected) << plain.err;
+    auto with_option = arguments;
+    with_option.insert(with_option.end(), {"--isa", "plain"});
+    EXPECT_EQ(output(with_option), expected);
   }
+}
+
+TEST_F(SolveWithAModel, RoundsToBfloat16WhenAsked) {
+  output({"generate", "-n", "30", "-c", "20", "-o", "many.txt"});
+  const auto mean_length = [&](const std::string& precision) {
+    double sum = 0;
+    for (const auto& solved :
+         json({"solve", "many.txt", "--model", "m.safetensors", "--precision", precision, "--json"})) {
+      sum += solved["length"].get<double>();
+    }
+    return sum / 20;
+  };
+  EXPECT_NEAR(mean_length("bfloat16") / mean_length("float32"), 1, 0.05);
 }
 
 TEST_F(SolveWithAModel, WorksOnTsplibMetrics) {
@@ -148,6 +164,8 @@ TEST_F(SolveWithAModel, RefusesWhatItCanNotDo) {
   expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--with", "lk"}, "excludes");
   expect_refused({"solve", "a.txt", "--decode", "greedy"}, "requires --model");
   expect_refused({"solve", "a.txt", "--improve"}, "requires --model");
+  expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--precision", "half"}, "float32 or bfloat16");
+  expect_refused({"solve", "a.txt", "--isa", "sse9"}, "choose one of: plain");
   expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--decode", "beam:3"}, "choose greedy, sample:K");
   expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--augment", "7"}, "choose 1 (none), 8");
   expect_refused({"solve", "a.txt", "--model", "m.safetensors", "--temperature", "0"}, "--temperature");

@@ -6,17 +6,36 @@
 #include <array>
 #include <cstdlib>
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include "puretour/base/error.h"
+#include "puretour/base/text.h"
 
 namespace puretour {
 namespace {
 
-constexpr std::array kAll = {Isa::kPlain, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16};
+constexpr std::array kAll = {Isa::kPlain, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx};
+
+// The registers of the matrix unit are large: Linux gives them only to programs that ask.
+bool has_matrix_unit() {
+#if defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  return __builtin_cpu_supports("amx-tile") != 0 && __builtin_cpu_supports("amx-bf16") != 0 &&
+         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
 
 Isa best_of_cpu() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512bw") != 0) {
-    return __builtin_cpu_supports("avx512bf16") != 0 ? Isa::kAvx512Bf16 : Isa::kAvx512;
+    if (__builtin_cpu_supports("avx512bf16") == 0) return Isa::kAvx512;
+    return has_matrix_unit() ? Isa::kAmx : Isa::kAvx512Bf16;
   }
   if (__builtin_cpu_supports("avx2") != 0) return Isa::kAvx2;
 #endif
@@ -30,11 +49,13 @@ Isa choose() {
   for (const Isa isa : kAll) {
     if (isa_name(isa) != wanted) continue;
     if (isa > best) {
-      throw InputError(fmt::format("PURETOUR_ISA={}: this CPU has {} at most", wanted, isa_name(best)));
+      throw InputError(fmt::format("vector instructions {} (--isa or PURETOUR_ISA): this CPU has {} at most",
+                                   quote_input(wanted), isa_name(best)));
     }
     return isa;
   }
-  throw InputError(fmt::format("PURETOUR_ISA={}: unknown; plain, avx2, avx512 and avx512bf16 are known", wanted));
+  throw InputError(fmt::format("vector instructions {} (--isa or PURETOUR_ISA) are unknown; choose one of: {}",
+                               quote_input(wanted), known_isas()));
 }
 
 }  // namespace
@@ -49,8 +70,16 @@ std::string_view isa_name(Isa isa) {
       return "avx512";
     case Isa::kAvx512Bf16:
       return "avx512bf16";
+    case Isa::kAmx:
+      return "amx";
   }
   throw InternalError("isa_name: unknown value");
+}
+
+std::string known_isas() {
+  std::string names;
+  for (const Isa isa : kAll) names += fmt::format("{}{}", names.empty() ? "" : ", ", isa_name(isa));
+  return names;
 }
 
 Isa active_isa() {

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <set>
 
 #include "puretour/base/error.h"
 #include "puretour/base/files.h"
+#include "puretour/base/isa.h"
 #include "puretour/base/text.h"
 
 namespace puretour::cli {
@@ -45,6 +47,17 @@ void add_threads_option(CLI::App& verb, int& threads) {
   constexpr std::uint64_t kMaxThreads = 1024;
   add_whole_number(verb, "--threads", threads, "Threads to use; 0 is one per core. Results do not depend on it", 0,
                    kMaxThreads);
+}
+
+void add_isa_option(CLI::App& verb) {
+  verb.add_option_function<std::string>(
+          "--isa",
+          [](const std::string& name) {
+            setenv("PURETOUR_ISA", name.c_str(), 1);
+            active_isa();  // a bad name is found at once
+          },
+          fmt::format("Vector instructions; default: the best of {}", known_isas()))
+      ->type_name("NAME");
 }
 
 void add_json_flag(CLI::App& verb, bool& json) {

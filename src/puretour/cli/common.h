@@ -33,6 +33,8 @@ CLI::Option* add_whole_number(CLI::App& verb, const std::string& flags, Number& 
 
 /// --threads N, default 0: one per core.
 void add_threads_option(CLI::App& verb, int& threads);
+/// --isa, which has the effect of the environment variable PURETOUR_ISA.
+void add_isa_option(CLI::App& verb);
 
 /// --json: one JSON document on standard output instead of a table.
 void add_json_flag(CLI::App& verb, bool& json);

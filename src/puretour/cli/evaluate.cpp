@@ -90,7 +90,7 @@ std::vector<EvaluationSet> random_sets(const EvaluateOptions& options) {
 std::vector<EvaluatedSolver> solvers_of(const EvaluateOptions& options) {
   std::vector<EvaluatedSolver> solvers;
   for (const std::string& file : model_files(options.models)) {
-    solvers.push_back(network_solver(file, {options.decode, options.augment}));
+    solvers.push_back(network_solver(file, {options.decode, options.augment, options.precision}));
   }
   for (const std::string& name : options.solvers) solvers.push_back(classical_solver(name));
   if (solvers.empty()) {
@@ -177,6 +177,7 @@ bool evaluate(const EvaluateOptions& options) {
   notes.program = program_name();
   notes.machine = cpu_name();
   notes.decoding = options.decode;
+  if (options.precision != "float32") notes.decoding += ", " + options.precision;
   notes.augmentation = options.augment;
   notes.reference_solver =
       options.reference + (options.reference_seconds ? fmt::format(", {:g} s", *options.reference_seconds) : "");
@@ -225,6 +226,8 @@ void add_evaluate(CLI::App& app) {
   verb->add_option("--augment", options->augment,
                    "models: best over copies: 8, mix:K, or by-size (64, 32, 16, 8 copies as INViT was tested)")
       ->capture_default_str();
+  verb->add_option("--precision", options->precision, "models: of products with weights: float32 or bfloat16")
+      ->capture_default_str();
   verb->add_option("--reference", options->reference, "Solver of the reference tours")->capture_default_str();
   verb->add_option("--reference-seconds", options->reference_seconds, "Time limit of each reference tour")
       ->type_name("SECONDS")
@@ -235,6 +238,7 @@ void add_evaluate(CLI::App& app) {
   verb->add_flag("-q,--quiet", options->quiet, "No progress line");
   add_json_flag(*verb, options->json);
   add_threads_option(*verb, options->threads);
+  add_isa_option(*verb);
   verb->footer(
       "\nGaps are to reference tours by our own solver, kept in DIR/data with method, time and a lower bound; for "
       "TSPLIB\n"

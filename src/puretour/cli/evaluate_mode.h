@@ -20,6 +20,7 @@ struct EvaluateOptions {
   std::vector<std::size_t> instances;  // one for all scales, or one for each
   std::string decode = "greedy";
   std::string augment = "1";
+  std::string precision = "float32";
   std::string reference = "eax";
   std::optional<double> reference_seconds;
   std::uint64_t seed = 2025;

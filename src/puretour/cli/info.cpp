@@ -91,6 +91,7 @@ void add_info(CLI::App& app) {
       ->type_name("");
   add_format_option(*verb, "--from", options->format, "Format of the files, if neither name nor content tells");
   add_json_flag(*verb, options->json);
+  add_isa_option(*verb);
   verb->footer("Example:\n  puretour info berlin52.tsp cities.npz");
   verb->callback([options] { options->files.empty() ? about_the_program(*options) : about_files(*options); });
 }

@@ -103,7 +103,8 @@ class SpeedOfSolvers {
       heuristics_ += seconds_of(*classical_solver(name).for_nodes(kProbeNodes), instance);
     }
     for (const std::string& file : evaluation.models) {
-      const EvaluatedSolver solver = network_solver(file, {evaluation.decode, evaluation.augment});
+      const EvaluatedSolver solver =
+          network_solver(file, {evaluation.decode, evaluation.augment, evaluation.precision});
       networks_ += seconds_of(*solver.for_nodes(kProbeNodes), instance);
     }
   }

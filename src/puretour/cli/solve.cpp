@@ -37,6 +37,7 @@ struct Options {
   std::string model;
   std::string decode = "greedy";
   std::string augment = "1";
+  std::string precision = "float32";
   NeuralSettings neural;
   std::string device = "cpu";
   bool bound = false;
@@ -176,6 +177,7 @@ std::unique_ptr<Solver> solver_for(const Options& options, std::size_t num_insta
   NeuralSettings settings = options.neural;
   settings.decoding = Decoding::parse(options.decode);
   settings.augmentation = Augmentation::parse(options.augment);
+  settings.precision = kernels::parse_precision(options.precision);
   // Several instances have a thread each.
   settings.threads = num_instances == 1 ? options.threads : 1;
   return make_neural_solver(read_checkpoint(options.model), settings);
@@ -276,6 +278,10 @@ void add_solve(CLI::App& app) {
   verb->add_flag("--raw-coordinates", options->neural.raw_coordinates,
                  "model: show it the coordinates as they are, not scaled to the unit square")
       ->needs(model);
+  verb->add_option("--precision", options->precision,
+                   "model: of products with weights: float32, or bfloat16 (faster by avx512bf16 and amx)")
+      ->needs(model)
+      ->capture_default_str();
   verb->add_option("--device", options->device, "model: cpu; training also knows cuda")
       ->needs(model)
       ->capture_default_str();
@@ -297,6 +303,7 @@ void add_solve(CLI::App& app) {
   verb->add_flag("-q,--quiet", options->quiet, "No progress line");
   add_json_flag(*verb, options->json);
   add_threads_option(*verb, options->threads);
+  add_isa_option(*verb);
   verb->footer(
       "\nLengths are in the metric of the instance (TSPLIB rounding included). Ctrl-C stops the search and keeps the "
       "best\n"

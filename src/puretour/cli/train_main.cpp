@@ -69,6 +69,7 @@ void add_options(CLI::App& app, Options& options) {
   }
   options.run.train.threads = 0;
   add_threads_option(app, options.run.train.threads);
+  add_isa_option(app);
   app.add_option("--device", options.run.train.device, "cpu, cuda or cuda:N")->capture_default_str();
   add_whole_number(app, "--checkpoint-steps", options.run.checkpoint_steps, "Steps between checkpoints", 1);
   app.add_option("--checkpoint-minutes", options.run.checkpoint_minutes,

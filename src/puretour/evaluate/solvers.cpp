@@ -31,12 +31,14 @@ EvaluatedSolver network_solver(const std::string& path, const NetworkDecoding& d
   const auto checkpoint = std::make_shared<Checkpoint>(parse_checkpoint(bytes, path));
   NeuralSettings settings;
   settings.decoding = Decoding::parse(decoding.decoding);
+  settings.precision = kernels::parse_precision(decoding.precision);
   if (decoding.augmentation != "by-size") Augmentation::parse(decoding.augmentation);  // a bad one is found at once
   EvaluatedSolver solver;
   solver.name = fs::path(path).stem().string();
   solver.model = make_model_card(*checkpoint, bytes, solver.name);
   solver.identity = fmt::format("network {}, {}, augmentation {}", solver.model->sha256, settings.decoding.text(),
                                 decoding.augmentation);
+  if (settings.precision != kernels::Precision::kFloat) solver.identity += ", " + decoding.precision;
   solver.for_nodes = [=](std::size_t nodes) {
     NeuralSettings for_size = settings;
     for_size.augmentation = Augmentation::parse(augmentation_for(decoding.augmentation, nodes));

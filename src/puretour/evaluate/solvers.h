@@ -12,8 +12,9 @@ namespace puretour {
 
 /// How networks build their tours.
 struct NetworkDecoding {
-  std::string decoding = "greedy";  // see Decoding::parse
-  std::string augmentation = "1";   // see Augmentation::parse, or "by-size", see below
+  std::string decoding = "greedy";    // see Decoding::parse
+  std::string augmentation = "1";     // see Augmentation::parse, or "by-size", see below
+  std::string precision = "float32";  // see kernels::parse_precision
 };
 
 /// "by-size": the copies of INViT's test protocol, mix:64 up to 200 nodes, mix:32 up to 1000, mix:16 up to 5000, then

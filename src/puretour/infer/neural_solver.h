@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "puretour/infer/augment.h"
+#include "puretour/kernels/bfloat16.h"
 #include "puretour/models/checkpoint.h"
 #include "puretour/solve/solver.h"
 
@@ -34,8 +35,9 @@ struct NeuralSettings {
   double temperature = 1;          // of sampling
   Augmentation augmentation = {};  // the best tour of all copies counts
   bool improve = false;            // run the local search on the best tour, within the deadline
-  bool raw_coordinates = false;    // show the network the coordinates as they are, not scaled to the unit square
-  int threads = 1;                 // for one instance; results do not depend on it
+  kernels::Precision precision = kernels::Precision::kFloat;  // of products with weights
+  bool raw_coordinates = false;  // show the network the coordinates as they are, not scaled to the unit square
+  int threads = 1;               // for one instance; results do not depend on it
 };
 
 /// The network of the checkpoint. Instances need coordinates; whatever their metric, the network sees the plane.

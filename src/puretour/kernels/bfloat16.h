@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "puretour/kernels/simd.h"
@@ -19,6 +20,9 @@ class PackedMatrix;
 
 /// What a product rounds its factors to.
 enum class Precision : std::uint8_t { kFloat, kBfloat16 };
+
+/// "float32" or "bfloat16". Throws InputError.
+Precision parse_precision(std::string_view text);
 
 /// The nearest bfloat16, ties to even; NaN stays NaN.
 std::uint16_t to_bfloat16(float value);
