@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "puretour/base/rng.h"
+#include "puretour/kernels/amx.h"
 #include "puretour/kernels/attention.h"
 #include "puretour/kernels/bfloat16.h"
 #include "puretour/kernels/feed_forward.h"
@@ -65,9 +66,9 @@ TEST(Matrix, ARowDoesNotDependOnItsNeighbours) {
 }
 
 TEST(Matrix, TransposedProductsOfAllShapesAreRight) {
-  for (const std::size_t rows : {1U, 2U, 47U, 48U, 101U}) {
-    for (const std::size_t a_columns : {1U, 7U, 24U}) {
-      for (const std::size_t b_columns : {1U, 16U, 37U}) {
+  for (const std::size_t rows : {1U, 2U, 47U, 48U, 101U, 192U, 225U}) {
+    for (const std::size_t a_columns : {1U, 7U, 24U, 48U}) {
+      for (const std::size_t b_columns : {1U, 16U, 37U, 48U}) {
         const auto a = random_values(rows * a_columns, 6);
         const auto b = random_values(rows * b_columns, 7);
         std::vector<float> sums(a_columns * b_columns + 1, 0.5F);
@@ -113,9 +114,9 @@ TEST(Bfloat16, RoundsToTheNearest) {
 
 // Products of rounded factors are exact in float; only their sums round.
 TEST(Bfloat16, ProductsOfAllShapesAreThoseOfRoundedFactors) {
-  for (const std::size_t rows : {1U, 2U, 5U, 6U, 7U, 53U}) {
-    for (const std::size_t depth : {1U, 2U, 16U, 37U}) {
-      for (const std::size_t columns : {1U, 16U, 17U, 70U}) {
+  for (const std::size_t rows : {1U, 2U, 5U, 6U, 7U, 16U, 53U, 64U, 131U}) {
+    for (const std::size_t depth : {1U, 2U, 16U, 32U, 37U, 63U, 128U}) {
+      for (const std::size_t columns : {1U, 16U, 17U, 32U, 70U}) {
         const auto a = random_values(rows * depth, 9);
         const auto weight = random_values(depth * columns, 10);
         const auto bias = random_values(columns, 11);
@@ -131,6 +132,47 @@ TEST(Bfloat16, ProductsOfAllShapesAreThoseOfRoundedFactors) {
                      static_cast<double>(from_bfloat16(to_bfloat16(weight[c * depth + k])));
             }
             ASSERT_NEAR(out[r * columns + c], sum, 1e-5) << rows << ' ' << depth << ' ' << columns;
+          }
+        }
+      }
+    }
+  }
+}
+
+// The walk over tiles, on CPUs without a matrix unit too.
+TEST(Bfloat16, TilesCoverProductsOfAllShapes) {
+  const auto random_pairs = [](std::size_t count, std::uint64_t seed) {
+    const auto values = random_values(2 * count, seed);
+    std::vector<std::uint32_t> pairs(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      pairs[i] = to_bfloat16(values[2 * i]) | (static_cast<std::uint32_t>(to_bfloat16(values[2 * i + 1])) << 16U);
+    }
+    return pairs;
+  };
+  const auto first = [](std::uint32_t pair) { return static_cast<double>(from_bfloat16(pair & 0xFFFFU)); };
+  const auto second = [](std::uint32_t pair) { return static_cast<double>(from_bfloat16(pair >> 16U)); };
+  for (const std::size_t rows : {1U, 16U, 17U, 32U, 40U, 64U}) {
+    for (const std::size_t columns : {1U, 16U, 20U, 32U, 48U, 50U}) {
+      for (const std::size_t num_pairs : {16U, 48U}) {
+        for (const bool bias_only : {false, true}) {
+          const std::size_t stride = columns + 3;
+          const auto left = random_pairs(padded(rows) * num_pairs, 1);
+          const auto right = random_pairs(padded(columns) * num_pairs, 2);
+          const auto start = random_values(rows * stride, 3);
+          std::vector<float> out(rows * stride, 77.0F);
+          multiply_tiles_emulated({left.data(), num_pairs, right.data(), kBlock, num_pairs * kBlock, num_pairs,
+                                   start.data(), bias_only ? 0 : stride, out.data(), stride, rows, columns});
+          for (std::size_t r = 0; r < rows; ++r) {
+            for (std::size_t c = 0; c < columns; ++c) {
+              double sum = start[(bias_only ? 0 : r * stride) + c];
+              for (std::size_t k = 0; k < num_pairs; ++k) {
+                const std::uint32_t a = left[r * num_pairs + k];
+                const std::uint32_t b = right[(c / kBlock * num_pairs + k) * kBlock + c % kBlock];
+                sum += first(a) * first(b) + second(a) * second(b);
+              }
+              ASSERT_NEAR(out[r * stride + c], sum, 1e-5) << rows << ' ' << columns << ' ' << num_pairs;
+            }
+            for (std::size_t c = columns; c < stride; ++c) ASSERT_EQ(out[r * stride + c], 77.0F);
           }
         }
       }

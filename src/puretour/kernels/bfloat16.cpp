@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/bfloat16.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
+#include "puretour/base/error.h"
+#include "puretour/base/text.h"
 #include "puretour/base/vectorize.h"
+#include "puretour/kernels/amx.h"
 #include "puretour/kernels/matrix.h"
 
 #if defined(__x86_64__)
@@ -15,7 +20,10 @@ namespace puretour::kernels {
 namespace {
 
 constexpr std::size_t kTileRows = 6;
-constexpr std::size_t kRowBlock = 48;
+// Rows at a time, whole tiles of any kind.
+constexpr std::size_t kRowBlock = 96;
+// Every block passes over all sums: larger ones do it less often.
+constexpr std::size_t kGradientRowBlock = 192;
 
 PURETOUR_INLINE std::uint32_t rounded(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -24,19 +32,104 @@ PURETOUR_INLINE std::uint32_t rounded(float value) {
   return (bits & 0x7FFFFFFFU) > 0x7F800000U ? quiet_nan : nearest;
 }
 
-// A row of floats; the last pair of an odd row is filled up with zero.
-PURETOUR_VECTORISED void round_row(const float* row, std::size_t count, std::uint16_t* out) {
+PURETOUR_VECTORISED void round_row_plain(const float* row, std::size_t count, std::uint16_t* out) {
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::uint16_t>(rounded(row[i]));
 }
 
-// Two rows, value by value.
-PURETOUR_VECTORISED void round_pair(const float* first, const float* second, std::size_t count, std::uint32_t* out) {
+PURETOUR_VECTORISED void round_pair_plain(const float* first, const float* second, std::size_t count,
+                                          std::uint32_t* out) {
   for (std::size_t i = 0; i < count; ++i) out[i] = rounded(first[i]) | (rounded(second[i]) << 16U);
+}
+
+#if defined(__x86_64__)
+// The same by the instruction for it, which takes numbers below the smallest normal one for zero, as the products do.
+__attribute__((target("avx512f,avx512bw,avx512bf16"))) void round_row_native(const float* row, std::size_t count,
+                                                                             std::uint16_t* out) {
+  std::size_t i = 0;
+  for (; i + 2 * kBlock <= count; i += 2 * kBlock) {
+    const __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(row + i + kBlock), _mm512_loadu_ps(row + i));
+    _mm512_storeu_si512(out + i, reinterpret_cast<__m512i>(both));
+  }
+  for (; i < count; ++i) out[i] = static_cast<std::uint16_t>(rounded(row[i]));
+}
+
+__attribute__((target("avx512f,avx512bw,avx512bf16"))) void round_pair_native(const float* first, const float* second,
+                                                                              std::size_t count, std::uint32_t* out) {
+  // Value i of the lower half beside value i of the upper half.
+  alignas(64) std::uint16_t order[2 * kBlock];
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    order[2 * i] = static_cast<std::uint16_t>(i);
+    order[2 * i + 1] = static_cast<std::uint16_t>(i + kBlock);
+  }
+  const __m512i interleave = _mm512_load_si512(order);
+  std::size_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) {
+    const __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(second + i), _mm512_loadu_ps(first + i));
+    _mm512_storeu_si512(out + i, _mm512_permutexvar_epi16(interleave, reinterpret_cast<__m512i>(both)));
+  }
+  for (; i < count; ++i) out[i] = rounded(first[i]) | (rounded(second[i]) << 16U);
+}
+#endif
+
+// A row of floats.
+void round_row(const float* row, std::size_t count, std::uint16_t* out) {
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::kAvx512Bf16) return round_row_native(row, count, out);
+#endif
+  round_row_plain(row, count, out);
+}
+
+// Two rows, value by value.
+void round_pair(const float* first, const float* second, std::size_t count, std::uint32_t* out) {
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::kAvx512Bf16) return round_pair_native(first, second, count, out);
+#endif
+  round_pair_plain(first, second, count, out);
 }
 
 PURETOUR_VECTORISED void round_single(const float* first, std::size_t count, std::uint32_t* out) {
   for (std::size_t i = 0; i < count; ++i) out[i] = rounded(first[i]);
 }
+
+#if defined(__x86_64__)
+// to[c][r] = from[r][c] for sixteen rows and columns: rows of four pairs are exchanged between ever larger blocks.
+__attribute__((target("avx512f"))) void transpose_block(const std::uint32_t* from, std::size_t from_stride,
+                                                        std::uint32_t* to, std::size_t to_stride) {
+  // Masks that choose all: compilers warn of the functions without one.
+  constexpr __mmask16 kAll = 0xFFFF;
+  constexpr __mmask8 kAllOfEight = 0xFF;
+  __m512i x[kBlock];
+  __m512i y[kBlock];
+  for (std::size_t r = 0; r < kBlock; ++r) x[r] = _mm512_loadu_si512(from + r * from_stride);
+  for (std::size_t r = 0; r < kBlock; r += 2) {
+    y[r] = _mm512_maskz_unpacklo_epi32(kAll, x[r], x[r + 1]);
+    y[r + 1] = _mm512_maskz_unpackhi_epi32(kAll, x[r], x[r + 1]);
+  }
+  // x[4 g + c]: column c of every group of four, of rows 4 g .. 4 g + 3.
+  for (std::size_t r = 0; r < kBlock; r += 4) {
+    x[r] = _mm512_maskz_unpacklo_epi64(kAllOfEight, y[r], y[r + 2]);
+    x[r + 1] = _mm512_maskz_unpackhi_epi64(kAllOfEight, y[r], y[r + 2]);
+    x[r + 2] = _mm512_maskz_unpacklo_epi64(kAllOfEight, y[r + 1], y[r + 3]);
+    x[r + 3] = _mm512_maskz_unpackhi_epi64(kAllOfEight, y[r + 1], y[r + 3]);
+  }
+  for (std::size_t c = 0; c < 4; ++c) {
+    const __m512i upper_even = _mm512_maskz_shuffle_i32x4(kAll, x[c], x[4 + c], 0x88);  // groups 0 and 2
+    const __m512i upper_odd = _mm512_maskz_shuffle_i32x4(kAll, x[c], x[4 + c], 0xDD);   // groups 1 and 3
+    const __m512i lower_even = _mm512_maskz_shuffle_i32x4(kAll, x[8 + c], x[12 + c], 0x88);
+    const __m512i lower_odd = _mm512_maskz_shuffle_i32x4(kAll, x[8 + c], x[12 + c], 0xDD);
+    _mm512_storeu_si512(to + c * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_even, lower_even, 0x88));
+    _mm512_storeu_si512(to + (4 + c) * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_odd, lower_odd, 0x88));
+    _mm512_storeu_si512(to + (8 + c) * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_even, lower_even, 0xDD));
+    _mm512_storeu_si512(to + (12 + c) * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_odd, lower_odd, 0xDD));
+  }
+}
+#else
+void transpose_block(const std::uint32_t* from, std::size_t from_stride, std::uint32_t* to, std::size_t to_stride) {
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    for (std::size_t c = 0; c < kBlock; ++c) to[c * to_stride + r] = from[r * from_stride + c];
+  }
+}
+#endif
 
 // sum += first of the pairs * first of `pair` + second * second, for sixteen columns.
 template <int kLanes>
@@ -196,6 +289,12 @@ void run_panel(const Tile& t, std::size_t num_rows) {
 
 }  // namespace
 
+Precision parse_precision(std::string_view text) {
+  if (text == "float32") return Precision::kFloat;
+  if (text == "bfloat16") return Precision::kBfloat16;
+  throw InputError(fmt::format("precision {}: choose float32 or bfloat16", quote_input(text)));
+}
+
 std::uint16_t to_bfloat16(float value) {
   return static_cast<std::uint16_t>(rounded(value));
 }
@@ -223,19 +322,27 @@ Bfloat16Matrix::Bfloat16Matrix(const PackedMatrix& values) : depth_(values.depth
 void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_stride, const Bfloat16Matrix& b,
                        const float* bias, float* out, std::size_t out_stride) {
   const std::size_t num_pairs = b.num_pairs();
+  const bool by_tiles = active_isa() >= Isa::kAmx && num_pairs % kTilePairs == 0;
   // Kept by every thread: this is called too often to ask for memory each time.
   thread_local std::vector<std::uint32_t> rows;
-  rows.assign(std::min(kRowBlock, num_rows) * num_pairs, 0);
+  if (rows.size() < kRowBlock * num_pairs) rows.resize(kRowBlock * num_pairs);
   for (std::size_t begin = 0; begin < num_rows; begin += kRowBlock) {
     const std::size_t count = std::min(kRowBlock, num_rows - begin);
     for (std::size_t r = 0; r < count; ++r) {
-      round_row(a + (begin + r) * a_stride, b.depth(), reinterpret_cast<std::uint16_t*>(rows.data() + r * num_pairs));
+      std::uint32_t* pairs = rows.data() + r * num_pairs;
+      pairs[num_pairs - 1] = 0;  // the last pair of an odd row has one number only
+      round_row(a + (begin + r) * a_stride, b.depth(), reinterpret_cast<std::uint16_t*>(pairs));
+    }
+    float* block_out = out + begin * out_stride;
+    if (by_tiles) {
+      multiply_tiles({rows.data(), num_pairs, b.data(), kBlock, num_pairs * kBlock, num_pairs, bias, 0, block_out,
+                      out_stride, count, b.columns()});
+      continue;
     }
     for (std::size_t c = 0; c < b.columns(); c += kBlock) {
-      run_panel(
-          {rows.data(), num_pairs, 1, b.data() + c * num_pairs, kBlock, num_pairs, bias == nullptr ? nullptr : bias + c,
-           0, out + begin * out_stride + c, out_stride, std::min(kBlock, b.columns() - c)},
-          count);
+      run_panel({rows.data(), num_pairs, 1, b.data() + c * num_pairs, kBlock, num_pairs,
+                 bias == nullptr ? nullptr : bias + c, 0, block_out + c, out_stride, std::min(kBlock, b.columns() - c)},
+                count);
     }
   }
 }
@@ -243,14 +350,17 @@ void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_strid
 void add_transposed_product_bfloat16(const float* a, std::size_t a_stride, std::size_t a_columns, const float* b,
                                      std::size_t b_stride, std::size_t b_columns, std::size_t num_rows, float* out,
                                      std::size_t out_stride) {
-  const std::size_t width = padded(b_columns);
+  const bool by_tiles = active_isa() >= Isa::kAmx;
+  const std::size_t a_width = padded(a_columns);
+  const std::size_t b_width = padded(b_columns);
   thread_local std::vector<std::uint32_t> a_pairs;
   thread_local std::vector<std::uint32_t> b_pairs;
-  a_pairs.assign(kRowBlock / 2 * a_columns, 0);
-  b_pairs.assign(kRowBlock / 2 * width, 0);
-  for (std::size_t begin = 0; begin < num_rows; begin += kRowBlock) {
-    const std::size_t count = std::min(kRowBlock, num_rows - begin);
-    const std::size_t num_pairs = (count + 1) / 2;
+  thread_local std::vector<std::uint32_t> a_transposed;
+  a_pairs.resize(std::max(a_pairs.size(), kGradientRowBlock / 2 * a_width));
+  b_pairs.resize(std::max(b_pairs.size(), kGradientRowBlock / 2 * b_width));
+  for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
+    const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
+    std::size_t num_pairs = (count + 1) / 2;
     const auto round_rows = [&](const float* rows, std::size_t stride, std::size_t columns, std::uint32_t* pairs,
                                 std::size_t pair_stride) {
       for (std::size_t k = 0; k < num_pairs; ++k) {
@@ -262,10 +372,28 @@ void add_transposed_product_bfloat16(const float* a, std::size_t a_stride, std::
         }
       }
     };
-    round_rows(a, a_stride, a_columns, a_pairs.data(), a_columns);
-    round_rows(b, b_stride, b_columns, b_pairs.data(), width);
+    round_rows(a, a_stride, a_columns, a_pairs.data(), a_width);
+    round_rows(b, b_stride, b_columns, b_pairs.data(), b_width);
+    if (by_tiles) {
+      const std::size_t whole_pairs = (num_pairs + kTilePairs - 1) / kTilePairs * kTilePairs;
+      std::fill(a_pairs.begin() + static_cast<std::ptrdiff_t>(num_pairs * a_width),
+                a_pairs.begin() + static_cast<std::ptrdiff_t>(whole_pairs * a_width), 0);
+      std::fill(b_pairs.begin() + static_cast<std::ptrdiff_t>(num_pairs * b_width),
+                b_pairs.begin() + static_cast<std::ptrdiff_t>(whole_pairs * b_width), 0);
+      num_pairs = whole_pairs;
+      a_transposed.resize(std::max(a_transposed.size(), kGradientRowBlock / 2 * a_width));
+      for (std::size_t k = 0; k < num_pairs; k += kBlock) {
+        for (std::size_t i = 0; i < a_width; i += kBlock) {
+          transpose_block(a_pairs.data() + k * a_width + i, a_width, a_transposed.data() + i * num_pairs + k,
+                          num_pairs);
+        }
+      }
+      multiply_tiles({a_transposed.data(), num_pairs, b_pairs.data(), b_width, kBlock, num_pairs, out, out_stride, out,
+                      out_stride, a_columns, b_columns});
+      continue;
+    }
     for (std::size_t c = 0; c < b_columns; c += kBlock) {
-      run_panel({a_pairs.data(), 1, a_columns, b_pairs.data() + c, width, num_pairs, out + c, out_stride, out + c,
+      run_panel({a_pairs.data(), 1, a_width, b_pairs.data() + c, b_width, num_pairs, out + c, out_stride, out + c,
                  out_stride, std::min(kBlock, b_columns - c)},
                 a_columns);
     }

@@ -11,9 +11,9 @@ namespace puretour::kernels {
 namespace {
 
 // Whole tiles of the product; the hidden values of a block stay in the second cache.
-constexpr std::size_t kRowBlock = 48;
+constexpr std::size_t kRowBlock = 96;
 // On the way back every block of rows passes over the gradients of all weights: larger blocks read them less often.
-constexpr std::size_t kGradientRowBlock = 96;
+constexpr std::size_t kGradientRowBlock = 192;
 
 }  // namespace
 

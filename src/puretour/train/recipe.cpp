@@ -29,7 +29,7 @@ std::vector<RecipeField> make_fields() {
        0,
        0,
        {"float32", "bfloat16"},
-       "of products with weights: float32, or bfloat16 (faster where `puretour info` says bf16)"},
+       "of products with weights: float32, or bfloat16 (faster where `puretour info` says bf16 or amx)"},
 
       {"embedding_dim", &R::embedding_dim, 1, 4096, {}, "width of the network"},
       {"num_heads", &R::num_heads, 1, 128, {}, "attention heads; divides the width"},
@@ -345,7 +345,7 @@ ModelConfig network_config(const Recipe& r) {
 }
 
 kernels::Precision product_precision(const Recipe& recipe) {
-  return recipe.precision == "bfloat16" ? kernels::Precision::kBfloat16 : kernels::Precision::kFloat;
+  return kernels::parse_precision(recipe.precision);
 }
 
 }  // namespace puretour::train
