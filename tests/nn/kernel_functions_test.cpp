@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -27,16 +28,26 @@ Tensor random_tensor(std::vector<std::int64_t> sizes) {
   return torch::rand(sizes, torch::kFloat32) * 2 - 1;
 }
 
-void expect_close(const Tensor& found, const Tensor& expected, const std::string& what) {
+// bfloat16 has eight bits: every factor is off by up to 2^-9 of its size, and a gradient is a product of several.
+using kernels::Precision;
+constexpr std::array kPrecisions = {Precision::kFloat, Precision::kBfloat16};
+double tolerance_of(Precision precision) {
+  return precision == Precision::kFloat ? kTolerance : 2e-2;
+}
+const char* name_of(Precision precision) {
+  return precision == Precision::kFloat ? "float32" : "bfloat16";
+}
+
+void expect_close(const Tensor& found, const Tensor& expected, const std::string& what, double tolerance = kTolerance) {
   ASSERT_EQ(found.sizes(), expected.sizes()) << what;
   if (expected.numel() == 0) return;
   const double size = std::max(1e-2, expected.abs().max().item<double>());
-  EXPECT_LT((found.to(torch::kFloat64) - expected).abs().max().item<double>(), kTolerance * size) << what;
+  EXPECT_LT((found.to(torch::kFloat64) - expected).abs().max().item<double>(), tolerance * size) << what;
 }
 
 // Both functions get the same inputs; the gradient is that of a random combination of the results.
 void expect_same(const std::vector<Tensor>& inputs, const Function& kernel, const Function& reference,
-                 const std::string& what) {
+                 const std::string& what, double tolerance = kTolerance) {
   std::vector<Tensor> floats;
   std::vector<Tensor> doubles;
   for (const Tensor& x : inputs) {
@@ -45,14 +56,14 @@ void expect_same(const std::vector<Tensor>& inputs, const Function& kernel, cons
   }
   const Tensor found = kernel(floats);
   const Tensor expected = reference(doubles);
-  expect_close(found.detach(), expected.detach(), what + ": value");
+  expect_close(found.detach(), expected.detach(), what + ": value", tolerance);
   const Tensor weights = random_tensor(expected.sizes().vec());
   (found * weights).sum().backward();
   (expected * weights.to(torch::kFloat64)).sum().backward();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     ASSERT_EQ(floats[i].grad().defined(), doubles[i].grad().defined()) << what << ": input " << i;
     if (doubles[i].grad().defined()) {
-      expect_close(floats[i].grad(), doubles[i].grad(), what + ": gradient " + std::to_string(i));
+      expect_close(floats[i].grad(), doubles[i].grad(), what + ": gradient " + std::to_string(i), tolerance);
     }
   }
 }
@@ -104,14 +115,15 @@ TEST(KernelFunctions, FeedForwardLayers) {
         const std::int64_t dim = 24;
         expect_same(
             {random_tensor({rows, dim}), random_tensor({width, dim}), random_tensor({width}),
-             random_tensor({dim, width}), random_tensor({dim})},
+             random_tensor({dim, width}), random_tensor({dim}), random_tensor({rows, dim})},
             [&](const auto& t) {
               return kernel_feed_forward(t[0], t[1], t[2], t[3], t[4],
-                                         relu ? kernels::Activation::kRelu : kernels::Activation::kGelu);
+                                         relu ? kernels::Activation::kRelu : kernels::Activation::kGelu,
+                                         Precision::kFloat, relu ? t[0] : t[5]);
             },
             [&](const auto& t) {
               const Tensor hidden = torch::linear(t[0], t[1], t[2]);
-              return torch::linear(relu ? torch::relu(hidden) : torch::gelu(hidden), t[3], t[4]);
+              return torch::linear(relu ? torch::relu(hidden) : torch::gelu(hidden), t[3], t[4]) + (relu ? t[0] : t[5]);
             },
             fmt::format("{} rows, width {}, {}", rows, width, relu ? "relu" : "gelu"));
       }
@@ -127,6 +139,11 @@ TEST(KernelFunctions, LayerNormalisationOfSums) {
         [](const auto& t) { return kernel_add_layer_norm(t[0], t[1], t[2], t[3], 1e-5); },
         [&](const auto& t) { return torch::layer_norm(t[0] + t[1], {dim}, t[2], t[3], 1e-5); },
         fmt::format("width {}", dim));
+    expect_same(
+        {random_tensor({9, dim}), random_tensor({dim}), random_tensor({dim})},
+        [](const auto& t) { return kernel_add_layer_norm(t[0], {}, t[1], t[2], 1e-5); },
+        [&](const auto& t) { return torch::layer_norm(t[0], {dim}, t[1], t[2], 1e-5); },
+        fmt::format("width {}, one addend", dim));
   }
 }
 
@@ -138,28 +155,48 @@ TEST(KernelFunctions, RowsThatAreTakenMayRepeat) {
       [&](const auto& t) { return t[0].index_select(0, torch::tensor(numbers)); }, "rows");
 }
 
-TEST(KernelFunctions, SelfAttentionOfInstances) {
+// Attention with its projections; the residual may be the input, other rows or nothing, the bias may be missing.
+TEST(KernelFunctions, AttentionBlocksOfInstances) {
   torch::manual_seed(5);
   const std::int64_t num_heads = 2;
-  for (const std::int64_t nodes : {1, 5, 16, 33, 50}) {
+  enum class Residual { kNone, kInput, kOther };
+  for (const std::int64_t nodes : {1, 5, 16, 33, 50, 64, 101, 210}) {
     for (const std::int64_t head_dim : {3, 16, 20}) {
-      const std::int64_t dim = num_heads * head_dim;
-      const float scale = 0.7F;
-      expect_same(
-          {random_tensor({3 * nodes, 3 * dim})},
-          [&](const auto& t) {
-            return kernel_self_attention(t[0], plan_of_instances(3, nodes),
-                                         {2, static_cast<std::size_t>(head_dim), scale});
-          },
-          [&](const auto& t) {
-            std::vector<Tensor> all;
-            for (const Tensor& instance : t[0].chunk(3, 0)) {
-              const auto parts = instance.chunk(3, 1);
-              all.push_back(plain_attention(parts[0], parts[1], parts[2], num_heads, scale, {}));
-            }
-            return torch::cat(all);
-          },
-          fmt::format("{} nodes, head {}", nodes, head_dim));
+      for (const Residual residual : {Residual::kNone, Residual::kInput, Residual::kOther}) {
+        for (const Precision precision : kPrecisions) {
+          const std::int64_t dim = num_heads * head_dim;
+          const float scale = 0.7F;
+          const bool with_bias = residual == Residual::kOther;
+          const auto added = [&](const auto& t) {
+            return residual == Residual::kNone ? Tensor() : residual == Residual::kInput ? t[0] : t[3];
+          };
+          // Weights that keep values of size one.
+          const double bound = 1 / std::sqrt(static_cast<double>(dim));
+          std::vector<Tensor> inputs = {random_tensor({3, nodes, dim}), random_tensor({3 * dim, dim}) * bound,
+                                        random_tensor({dim, dim}) * bound};
+          if (residual == Residual::kOther) inputs.push_back(random_tensor({3, nodes, dim}));
+          if (with_bias) inputs.push_back(random_tensor({dim}));
+          expect_same(
+              inputs,
+              [&](const auto& t) {
+                return kernel_attention_block(t[0], t[1], t[2], with_bias ? t[4] : Tensor(), added(t),
+                                              plan_of_instances(3, nodes),
+                                              {2, static_cast<std::size_t>(head_dim), scale}, precision);
+              },
+              [&](const auto& t) {
+                std::vector<Tensor> all;
+                for (std::int64_t i = 0; i < 3; ++i) {
+                  const auto parts = torch::linear(t[0][i], t[1]).chunk(3, 1);
+                  all.push_back(plain_attention(parts[0], parts[1], parts[2], num_heads, scale, {}));
+                }
+                const Tensor out = torch::linear(torch::stack(all), t[2], with_bias ? t[4] : Tensor());
+                return residual == Residual::kNone ? out : out + added(t);
+              },
+              fmt::format("{} nodes, head {}, residual {}, {}", nodes, head_dim, static_cast<int>(residual),
+                          name_of(precision)),
+              tolerance_of(precision));
+        }
+      }
     }
   }
 }
@@ -170,30 +207,32 @@ TEST(KernelFunctions, AttentionOfGroupsOfAnySize) {
   const std::int64_t dim = 32;
   auto plan = c10::make_intrusive<AttentionPlan>();
   plan->groups = {{0, 1, 0, 1}, {1, 4, 1, 17}, {5, 2, 18, 5}};
-  expect_same(
-      {random_tensor({7, dim}), random_tensor({23, 2 * dim + 3}), random_tensor({23, dim + 5})},
-      [&](const auto& t) {
-        return kernel_attention(t[0], {t[1], 3}, {t[2], 5}, plan, {2, 16, 0.25F});
-      },
-      [&](const auto& t) {
-        std::vector<Tensor> all;
-        for (const kernels::Group& g : plan->groups) {
-          const auto rows = [](const Tensor& x, std::size_t begin, std::size_t count) {
-            return x.narrow(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(count));
-          };
-          all.push_back(plain_attention(rows(t[0], g.query_begin, g.num_queries),
-                                        rows(t[1], g.key_begin, g.num_keys).narrow(1, 3, dim),
-                                        rows(t[2], g.key_begin, g.num_keys).narrow(1, 5, dim), 2, 0.25, {}));
-        }
-        return torch::cat(all);
-      },
-      "groups");
+  for (const Precision precision : kPrecisions) {
+    expect_same(
+        {random_tensor({7, dim}), random_tensor({23, 2 * dim + 3}), random_tensor({23, dim + 5})},
+        [&](const auto& t) {
+          return kernel_attention(t[0], {t[1], 3}, {t[2], 5}, plan, {2, 16, 0.25F}, precision);
+        },
+        [&](const auto& t) {
+          std::vector<Tensor> all;
+          for (const kernels::Group& g : plan->groups) {
+            const auto rows = [](const Tensor& x, std::size_t begin, std::size_t count) {
+              return x.narrow(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(count));
+            };
+            all.push_back(plain_attention(rows(t[0], g.query_begin, g.num_queries),
+                                          rows(t[1], g.key_begin, g.num_keys).narrow(1, 3, dim),
+                                          rows(t[2], g.key_begin, g.num_keys).narrow(1, 5, dim), 2, 0.25, {}));
+          }
+          return torch::cat(all);
+        },
+        std::string("groups, ") + name_of(precision), tolerance_of(precision));
+  }
 }
 
 // The whole decoder of the attention model, and that of Pointerformer with its distances and its floor.
 TEST(KernelFunctions, StepsOfTours) {
   torch::manual_seed(7);
-  for (const std::int64_t nodes : {2, 3, 17, 40}) {
+  for (const std::int64_t nodes : {2, 3, 17, 40, 70}) {
     for (const std::int64_t first_step : {0, 1}) {
       const std::int64_t instances = 2;
       const std::int64_t num_tours = 3;
@@ -245,18 +284,20 @@ TEST(KernelFunctions, StepsOfTours) {
         }
         return torch::cat(rows);
       };
-      expect_same(
-          {random_tensor({num_queries, dim}), random_tensor({instances * nodes, 2 * dim})},
-          [&](const auto& t) {
-            return kernel_attention(t[0], {t[1], 0}, {t[1], dim}, plan_of_steps(*plan), {2, 16, 0.25F});
-          },
-          [&](const auto& t) {
-            return for_all_tours([&](std::int64_t tour, std::int64_t b, const Tensor& mask) {
-              const auto parts = t[1].narrow(0, b * nodes, nodes).chunk(2, 1);
-              return plain_attention(t[0].narrow(0, tour * steps, steps), parts[0], parts[1], 2, 0.25, mask);
-            });
-          },
-          name + ": attention");
+      for (const Precision precision : kPrecisions) {
+        expect_same(
+            {random_tensor({num_queries, dim}), random_tensor({instances * nodes, 2 * dim})},
+            [&](const auto& t) {
+              return kernel_attention(t[0], {t[1], 0}, {t[1], dim}, plan_of_steps(*plan), {2, 16, 0.25F}, precision);
+            },
+            [&](const auto& t) {
+              return for_all_tours([&](std::int64_t tour, std::int64_t b, const Tensor& mask) {
+                const auto parts = t[1].narrow(0, b * nodes, nodes).chunk(2, 1);
+                return plain_attention(t[0].narrow(0, tour * steps, steps), parts[0], parts[1], 2, 0.25, mask);
+              });
+            },
+            name + ": attention, " + name_of(precision), tolerance_of(precision));
+      }
 
       expect_same(
           {random_tensor({num_queries, dim}), random_tensor({instances * nodes, dim})},

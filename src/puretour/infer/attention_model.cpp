@@ -9,6 +9,7 @@
 
 #include "puretour/base/error.h"
 #include "puretour/infer/choice.h"
+#include "puretour/kernels/aligned.h"
 #include "puretour/kernels/attention.h"
 #include "puretour/kernels/rows.h"
 
@@ -58,7 +59,7 @@ void observe(const StageObserver& observer, std::string_view stage, std::span<co
 }  // namespace
 
 AttentionModel::AttentionModel(const Checkpoint& checkpoint, kernels::Precision precision)
-    : config_(std::get<AmConfig>(checkpoint.config)), model_config_(checkpoint.config) {
+    : config_(std::get<AmConfig>(checkpoint.config)), model_config_(checkpoint.config), precision_(precision) {
   const WeightReader reader(checkpoint.weights, precision);
   const std::size_t dim = config_.embedding_dim;
   embedding_ = reader.linear("init_embed");
@@ -104,7 +105,8 @@ AttentionModel::AttentionModel(const Checkpoint& checkpoint, kernels::Precision 
 }
 
 // Empty if the deadline expired.
-std::vector<float> AttentionModel::encode_nodes(std::span<const Point> points, const EncodeOptions& options) const {
+kernels::AlignedVector<float> AttentionModel::encode_nodes(std::span<const Point> points,
+                                                           const EncodeOptions& options) const {
   const int threads = options.threads;
   const StageObserver& observer = options.observer;
   const std::size_t n = points.size();
@@ -115,10 +117,10 @@ std::vector<float> AttentionModel::encode_nodes(std::span<const Point> points, c
     coordinates.push_back(static_cast<float>(p.x));
     coordinates.push_back(static_cast<float>(p.y));
   }
-  std::vector<float> h(n * dim);
-  std::vector<float> attended(n * dim);
-  std::vector<float> change(n * dim);
-  std::vector<float> qkv(n * 3 * dim);
+  kernels::AlignedVector<float> h(n * dim);
+  kernels::AlignedVector<float> attended(n * dim);
+  kernels::AlignedVector<float> change(n * dim);
+  kernels::AlignedVector<float> qkv(n * 3 * dim);
   embedding_.apply(coordinates.data(), n, h.data());
   observe(observer, "h0", h, dim);
   const std::size_t head_dim = dim / config_.num_heads;
@@ -128,7 +130,7 @@ std::vector<float> AttentionModel::encode_nodes(std::span<const Point> points, c
     const Layer& layer = layers_[l];
     const auto report = [&](const char* stage) { observe(observer, fmt::format("L{} {}", l, stage), h, dim); };
     kernels::apply_linear(layer.query_key_value, h.data(), n, qkv.data(), threads);
-    kernels::self_attention(qkv.data(), n, shape, attended.data(), threads);
+    kernels::self_attention(qkv.data(), n, shape, attended.data(), threads, precision_);
     kernels::apply_linear(layer.attention_out, attended.data(), n, change.data(), threads);
     kernels::add(h.data(), change.data(), h.size());
     report("h+MHA");
@@ -145,11 +147,11 @@ std::vector<float> AttentionModel::encode_nodes(std::span<const Point> points, c
 
 class EncodedForAttentionModel final : public EncodedInstance {
  public:
-  EncodedForAttentionModel(const AttentionModel& model, std::vector<float> h, int threads,
+  EncodedForAttentionModel(const AttentionModel& model, kernels::AlignedVector<float> h, int threads,
                            const StageObserver& observer)
       : model_(model), num_nodes_(h.size() / model.config_.embedding_dim), embeddings_(std::move(h)) {
     const std::size_t dim = model_.config_.embedding_dim;
-    std::vector<float> projected(num_nodes_ * 4 * dim);
+    kernels::AlignedVector<float> projected(num_nodes_ * 4 * dim);
     kernels::apply_linear(model_.node_projection_, embeddings_.data(), num_nodes_, projected.data(), threads);
     glimpse_keys_ = PackedMatrix(dim, num_nodes_);
     score_keys_ = PackedMatrix(dim, num_nodes_);
@@ -206,12 +208,12 @@ class EncodedForAttentionModel final : public EncodedInstance {
 
   const AttentionModel& model_;
   std::size_t num_nodes_;
-  std::vector<float> embeddings_;      // (N, dim)
-  PackedMatrix glimpse_keys_;          // dim x N
-  PackedMatrix score_keys_;            // dim x N
-  std::vector<float> glimpse_values_;  // see value_index
-  std::vector<float> last_context_;    // (N, dim)
-  std::vector<float> graph_context_;   // (dim)
+  kernels::AlignedVector<float> embeddings_;      // (N, dim)
+  PackedMatrix glimpse_keys_;                     // dim x N
+  PackedMatrix score_keys_;                       // dim x N
+  kernels::AlignedVector<float> glimpse_values_;  // see value_index
+  kernels::AlignedVector<float> last_context_;    // (N, dim)
+  std::vector<float> graph_context_;              // (dim)
 };
 
 // The state of one roll-out. The nodes that are left fill slots 0 .. num_left - 1 of copies of keys and values: the
@@ -309,15 +311,15 @@ class EncodedForAttentionModel::Decoder {
   const EncodedForAttentionModel& in_;
   PackedMatrix glimpse_keys_;
   PackedMatrix score_keys_;
-  std::vector<float> values_;
+  kernels::AlignedVector<float> values_;
   std::vector<NodeId> nodes_;         // by slot
   std::vector<std::size_t> slot_of_;  // by node, while it is left
   std::vector<float> first_share_;    // of the query: graph, and the first node once there is one
   NodeId last_ = -1;
-  std::vector<float> query_;
-  std::vector<float> attention_;
-  std::vector<float> glimpse_;
-  std::vector<float> scores_;
+  kernels::AlignedVector<float> query_;
+  kernels::AlignedVector<float> attention_;
+  kernels::AlignedVector<float> glimpse_;
+  kernels::AlignedVector<float> scores_;
 };
 
 Rollout EncodedForAttentionModel::roll_out(const RolloutOptions& options, Rng& rng,
@@ -342,7 +344,7 @@ Rollout EncodedForAttentionModel::roll_out(const RolloutOptions& options, Rng& r
 std::unique_ptr<EncodedInstance> AttentionModel::encode(std::span<const Point> points,
                                                         const EncodeOptions& options) const {
   if (points.empty()) throw InputError("attention model: the instance has no nodes");
-  std::vector<float> h = encode_nodes(points, options);
+  kernels::AlignedVector<float> h = encode_nodes(points, options);
   if (h.empty()) return nullptr;
   return std::make_unique<EncodedForAttentionModel>(*this, std::move(h), options.threads, options.observer);
 }
@@ -352,8 +354,8 @@ std::unique_ptr<EncodedInstance> AttentionModel::with_embeddings(std::span<const
   if (points.empty() || embeddings.size() != points.size() * config_.embedding_dim) {
     throw InternalError("AttentionModel: not one embedding per node");
   }
-  return std::make_unique<EncodedForAttentionModel>(*this, std::vector<float>(embeddings.begin(), embeddings.end()), 1,
-                                                    StageObserver());
+  return std::make_unique<EncodedForAttentionModel>(
+      *this, kernels::AlignedVector<float>(embeddings.begin(), embeddings.end()), 1, StageObserver());
 }
 
 }  // namespace puretour

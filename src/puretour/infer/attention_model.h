@@ -33,10 +33,12 @@ class AttentionModel final : public Policy {
     BatchNorm norm2;
   };
 
-  [[nodiscard]] std::vector<float> encode_nodes(std::span<const Point> points, const EncodeOptions& options) const;
+  [[nodiscard]] kernels::AlignedVector<float> encode_nodes(std::span<const Point> points,
+                                                           const EncodeOptions& options) const;
 
   AmConfig config_;
   ModelConfig model_config_;
+  kernels::Precision precision_;
   kernels::Linear embedding_;
   std::vector<Layer> layers_;
   // What the decoder needs of every node in one product, four groups of columns: glimpse key, glimpse value, score key,

@@ -13,6 +13,7 @@
 #include "puretour/base/error.h"
 #include "puretour/infer/choice.h"
 #include "puretour/infer/invit_views.h"
+#include "puretour/kernels/aligned.h"
 #include "puretour/kernels/group_attention.h"
 #include "puretour/kernels/rows.h"
 
@@ -42,7 +43,7 @@ std::span<const float> as_values(const std::vector<FloatPoint>& points) {
 }  // namespace
 
 Invit::Invit(const Checkpoint& checkpoint, kernels::Precision precision)
-    : config_(std::get<InvitConfig>(checkpoint.config)), model_config_(checkpoint.config) {
+    : config_(std::get<InvitConfig>(checkpoint.config)), model_config_(checkpoint.config), precision_(precision) {
   const WeightReader reader(checkpoint.weights, precision);
   const std::size_t dim = config_.embedding_dim;
   const auto read_layers = [&](const std::string& prefix, std::size_t count) {
@@ -204,7 +205,7 @@ class InvitStep {
       if (is_last) keep_needed_tokens();
       layer.query.apply(tokens_.data(), rows, queries_.data());
       kernels::group_attention(is_last ? needed_ : all_, shape, {queries_.data(), dim_}, {key_value_.data(), 2 * dim_},
-                               {key_value_.data() + dim_, 2 * dim_}, {attended_.data(), dim_});
+                               {key_value_.data() + dim_, 2 * dim_}, {attended_.data(), dim_}, model_.precision_);
       layer.attention_out.apply(attended_.data(), rows, change_.data());
       // Two residuals, each with its normalisation.
       kernels::add(change_.data(), tokens_.data(), rows * dim_);
@@ -243,7 +244,7 @@ class InvitStep {
     for (std::size_t v = 0; v < num_views; ++v) {
       all_.push_back({v, 1, option_begin_[v], option_begin_[v + 1] - option_begin_[v]});
     }
-    std::vector<float>& h = hidden_;
+    kernels::AlignedVector<float>& h = hidden_;
     h.resize(num_views * dim_);
     model_.query_.apply(query_input_.data(), num_views, h.data());
     report(observer, "query", h, dim_);
@@ -251,7 +252,7 @@ class InvitStep {
       const Invit::DecoderLayer& layer = model_.decoder_layers_[l];
       layer.query.apply(h.data(), num_views, queries_.data());
       kernels::group_attention(all_, shape, {queries_.data(), dim_}, {keys_.data() + l * dim_, key_stride},
-                               {values_.data() + l * dim_, value_stride}, {attended_.data(), dim_});
+                               {values_.data() + l * dim_, value_stride}, {attended_.data(), dim_}, model_.precision_);
       layer.attention_out.apply(attended_.data(), num_views, change_.data());
       kernels::add(h.data(), change_.data(), h.size());
       layer.attention_norm.apply(h.data(), num_views);
@@ -284,17 +285,17 @@ class InvitStep {
   std::vector<std::size_t> option_begin_;  // of each view; and the end
   std::vector<kernels::Group> all_;        // every token looks at its view
   std::vector<kernels::Group> needed_;     // only those that the decoder reads: the first ones of each view
-  std::vector<float> tokens_;
-  std::vector<float> key_value_;
-  std::vector<float> queries_;
-  std::vector<float> attended_;
-  std::vector<float> change_;
-  std::vector<float> options_;
-  std::vector<float> query_input_;
-  std::vector<float> keys_;
-  std::vector<float> values_;
-  std::vector<float> hidden_;
-  std::vector<float> scores_;
+  kernels::AlignedVector<float> tokens_;
+  kernels::AlignedVector<float> key_value_;
+  kernels::AlignedVector<float> queries_;
+  kernels::AlignedVector<float> attended_;
+  kernels::AlignedVector<float> change_;
+  kernels::AlignedVector<float> options_;
+  kernels::AlignedVector<float> query_input_;
+  kernels::AlignedVector<float> keys_;
+  kernels::AlignedVector<float> values_;
+  kernels::AlignedVector<float> hidden_;
+  kernels::AlignedVector<float> scores_;
 };
 
 class EncodedForInvit final : public EncodedInstance {

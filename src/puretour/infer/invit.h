@@ -61,6 +61,7 @@ class Invit final : public Policy {
 
   InvitConfig config_;
   ModelConfig model_config_;
+  kernels::Precision precision_;
   ViewEncoder action_encoder_;
   std::vector<ViewEncoder> state_encoders_;
   kernels::Linear query_;   // of the decoder

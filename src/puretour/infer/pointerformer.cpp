@@ -9,6 +9,7 @@
 
 #include "puretour/base/error.h"
 #include "puretour/infer/choice.h"
+#include "puretour/kernels/aligned.h"
 #include "puretour/kernels/attention.h"
 #include "puretour/kernels/rows.h"
 #include "puretour/tour/instance.h"
@@ -63,7 +64,9 @@ std::array<float, kPointerformerFeatures> pointerformer_features(Point point) {
 }
 
 Pointerformer::Pointerformer(const Checkpoint& checkpoint, kernels::Precision precision)
-    : config_(std::get<PointerformerConfig>(checkpoint.config)), model_config_(checkpoint.config) {
+    : config_(std::get<PointerformerConfig>(checkpoint.config)),
+      model_config_(checkpoint.config),
+      precision_(precision) {
   const WeightReader reader(checkpoint.weights, precision);
   const std::size_t dim = config_.embedding_dim;
   projection_ = reader.linear("encoder.init_projection_layer");
@@ -111,11 +114,11 @@ std::vector<Point> Pointerformer::scaled(std::span<const Point> points) const {
 
 class EncodedForPointerformer final : public EncodedInstance {
  public:
-  EncodedForPointerformer(const Pointerformer& model, const std::vector<float>& features, const std::vector<float>& e,
+  EncodedForPointerformer(const Pointerformer& model, const std::vector<float>& features, std::span<const float> e,
                           int threads)
       : model_(model), num_nodes_(e.size() / model.config_.embedding_dim) {
     const std::size_t dim = model_.config_.embedding_dim;
-    std::vector<float> projected(num_nodes_ * 4 * dim);
+    kernels::AlignedVector<float> projected(num_nodes_ * 4 * dim);
     kernels::apply_linear(model_.node_projection_, e.data(), num_nodes_, projected.data(), threads);
     keys_ = PackedMatrix(dim, num_nodes_);
     last_share_.resize(num_nodes_ * dim);
@@ -156,12 +159,12 @@ class EncodedForPointerformer final : public EncodedInstance {
 
   const Pointerformer& model_;
   std::size_t num_nodes_;
-  PackedMatrix keys_;                     // dim x N
-  std::vector<float> last_share_;         // (N, dim)
-  std::vector<float> first_share_;        // (N, dim)
-  std::vector<float> visited_share_;      // (N, dim)
-  std::vector<float> graph_query_;        // (dim)
-  std::vector<float> distance_features_;  // (6, N)
+  PackedMatrix keys_;                                // dim x N
+  kernels::AlignedVector<float> last_share_;         // (N, dim)
+  std::vector<float> first_share_;                   // (N, dim)
+  kernels::AlignedVector<float> visited_share_;      // (N, dim)
+  std::vector<float> graph_query_;                   // (dim)
+  kernels::AlignedVector<float> distance_features_;  // (6, N)
 };
 
 // The state of one roll-out; slots as in the attention model: the nodes that are left, without gaps.
@@ -227,13 +230,13 @@ class EncodedForPointerformer::Decoder {
  private:
   const EncodedForPointerformer& in_;
   PackedMatrix keys_;
-  std::vector<float> distance_features_;
+  kernels::AlignedVector<float> distance_features_;
   std::vector<NodeId> nodes_;         // by slot
   std::vector<std::size_t> slot_of_;  // by node, while it is left
   std::vector<float> steady_query_;   // graph, first node and all visited nodes
   NodeId last_ = -1;
-  std::vector<float> query_;
-  std::vector<float> scores_;
+  kernels::AlignedVector<float> query_;
+  kernels::AlignedVector<float> scores_;
 };
 
 Rollout EncodedForPointerformer::roll_out(const RolloutOptions& options, Rng& rng,
@@ -263,14 +266,14 @@ std::unique_ptr<EncodedInstance> Pointerformer::encode(std::span<const Point> po
   const std::size_t dim = config_.embedding_dim;
   const std::vector<float> features = all_features(points);
   observe(options.observer, "features", features, kPointerformerFeatures);
-  std::vector<float> x1(n * dim);
+  kernels::AlignedVector<float> x1(n * dim);
   projection_.apply(features.data(), n, x1.data());
   observe(options.observer, "projection", x1, dim);
-  std::vector<float> x2 = x1;
-  std::vector<float> normalised(n * dim);
-  std::vector<float> attended(n * dim);
-  std::vector<float> change(n * dim);
-  std::vector<float> qkv(n * 3 * dim);
+  kernels::AlignedVector<float> x2 = x1;
+  kernels::AlignedVector<float> normalised(n * dim);
+  kernels::AlignedVector<float> attended(n * dim);
+  kernels::AlignedVector<float> change(n * dim);
+  kernels::AlignedVector<float> qkv(n * 3 * dim);
   const std::size_t head_dim = dim / config_.num_heads;
   const kernels::AttentionShape shape{config_.num_heads, head_dim, 1 / std::sqrt(static_cast<float>(head_dim))};
   for (std::size_t l = 0; l < blocks_.size(); ++l) {
@@ -279,7 +282,7 @@ std::unique_ptr<EncodedInstance> Pointerformer::encode(std::span<const Point> po
     normalised = x2;
     block.attention_norm.apply(normalised.data(), n);
     kernels::apply_linear(block.query_key_value, normalised.data(), n, qkv.data(), options.threads);
-    kernels::self_attention(qkv.data(), n, shape, attended.data(), options.threads);
+    kernels::self_attention(qkv.data(), n, shape, attended.data(), options.threads, precision_);
     kernels::apply_linear(block.attention_out, attended.data(), n, change.data(), options.threads);
     kernels::add(x1.data(), change.data(), change.size());
     observe(options.observer, fmt::format("block {} y1", l), x1, dim);
@@ -297,8 +300,7 @@ std::unique_ptr<EncodedInstance> Pointerformer::with_embeddings(std::span<const 
   if (points.empty() || embeddings.size() != points.size() * config_.embedding_dim) {
     throw InternalError("Pointerformer: not one embedding per node");
   }
-  return std::make_unique<EncodedForPointerformer>(*this, all_features(points),
-                                                   std::vector<float>(embeddings.begin(), embeddings.end()), 1);
+  return std::make_unique<EncodedForPointerformer>(*this, all_features(points), embeddings, 1);
 }
 
 }  // namespace puretour

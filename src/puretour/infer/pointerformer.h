@@ -48,6 +48,7 @@ class Pointerformer final : public Policy {
 
   PointerformerConfig config_;
   ModelConfig model_config_;
+  kernels::Precision precision_;
   kernels::Linear projection_;
   std::vector<Block> blocks_;
   // What the decoder needs of every node in one product, four groups of columns: key, and the node's share of the query

@@ -11,7 +11,7 @@
 namespace puretour {
 
 void BatchNorm::apply(float* x, std::size_t num_rows) const {
-  kernels::scale_rows(x, num_rows, mean.size(), mean.data(), factor.data(), shift.data());
+  kernels::scale_rows(x, num_rows, mean.size(), mean.data(), factor.data(), shift.data(), x);
 }
 
 void LayerNorm::apply(float* x, std::size_t num_rows) const {

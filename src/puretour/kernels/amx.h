@@ -22,7 +22,7 @@ struct PairProduct {
   const std::uint32_t* right = nullptr;
   std::size_t right_step = 0;
   std::size_t panel_stride = 0;
-  std::size_t num_pairs = 0;     // a multiple of kTilePairs
+  std::size_t num_pairs = 0;     // for tiles: a multiple of kTilePairs
   const float* start = nullptr;  // null: zero
   std::size_t start_stride = 0;  // 0: the same row for all
   float* out = nullptr;          // may be start
@@ -31,7 +31,7 @@ struct PairProduct {
   std::size_t columns = 0;
 };
 
-/// Only where active_isa() is Isa::kAmx.
+/// Only where active_isa() is Isa::kAmx. See multiply_pairs() for all other CPUs and depths.
 void multiply_tiles(const PairProduct& product);
 
 /// The same walk over tiles with an emulated matrix unit: slow, for tests on any CPU.

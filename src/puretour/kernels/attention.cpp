@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/attention.h"
+#include "puretour/kernels/aligned.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "puretour/base/parallel.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/tile_attention.h"
 
 namespace puretour::kernels {
 namespace {
@@ -15,6 +17,8 @@ namespace {
 constexpr std::size_t kQueryBlock = 6;
 // Blocks per work item: few enough to balance threads, many enough to pay for handing them out.
 constexpr std::size_t kBlocksPerItem = 16;
+// By tiles, the keys are brought into form for every so many queries.
+constexpr std::size_t kTileQueries = 256;
 
 // Keys and values of one head.
 struct Head {
@@ -48,8 +52,8 @@ void attention(const AttentionRows& queries, const AttentionRows& keys, const At
     const std::size_t begin = item % items_per_head * rows_per_item;
     const std::size_t end = std::min(begin + rows_per_item, queries.count);
     const std::size_t score_stride = padded(num_keys);
-    std::vector<float> scaled(kQueryBlock * shape.head_dim);
-    std::vector<float> scores(kQueryBlock * score_stride);
+    AlignedVector<float> scaled(kQueryBlock * shape.head_dim);
+    AlignedVector<float> scores(kQueryBlock * score_stride);
     for (std::size_t i = begin; i < end; i += kQueryBlock) {
       const std::size_t count = std::min(kQueryBlock, end - i);
       for (std::size_t q = 0; q < count; ++q) {
@@ -73,9 +77,19 @@ void attention(const AttentionRows& queries, const AttentionRows& keys, const At
   });
 }
 
-void self_attention(const float* qkv, std::size_t num_rows, const AttentionShape& shape, float* out, int threads) {
+void self_attention(const float* qkv, std::size_t num_rows, const AttentionShape& shape, float* out, int threads,
+                    Precision precision) {
   const std::size_t dim = shape.dim();
-  attention({qkv, num_rows, 3 * dim}, {qkv + dim, num_rows, 3 * dim}, {qkv + 2 * dim, num_rows, 3 * dim}, shape, out,
+  const std::size_t stride = 3 * dim;
+  if (precision == Precision::kBfloat16 && tiles_take(shape)) {
+    parallel_for_blocks(num_rows, kTileQueries, threads, [&](std::size_t begin, std::size_t end) {
+      const Group group{begin, end - begin, 0, num_rows};
+      tile_attention(std::span(&group, 1), shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
+                     {out, dim});
+    });
+    return;
+  }
+  attention({qkv, num_rows, stride}, {qkv + dim, num_rows, stride}, {qkv + 2 * dim, num_rows, stride}, shape, out,
             threads);
 }
 

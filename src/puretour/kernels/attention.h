@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "puretour/kernels/bfloat16.h"
+
 namespace puretour::kernels {
 
 struct AttentionShape {
@@ -26,7 +28,9 @@ struct AttentionRows {
 void attention(const AttentionRows& queries, const AttentionRows& keys, const AttentionRows& values,
                const AttentionShape& shape, float* out, int threads = 1);
 
-/// The same for rows that hold query, key and value (dim each).
-void self_attention(const float* qkv, std::size_t num_rows, const AttentionShape& shape, float* out, int threads = 1);
+/// The same for rows that hold query, key and value (dim each). Precision::kBfloat16 rounds the factors of products
+/// where that is faster on this CPU.
+void self_attention(const float* qkv, std::size_t num_rows, const AttentionShape& shape, float* out, int threads = 1,
+                    Precision precision = Precision::kFloat);
 
 }  // namespace puretour::kernels

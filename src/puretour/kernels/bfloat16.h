@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
+#include "puretour/kernels/aligned.h"
 #include "puretour/kernels/simd.h"
 
 namespace puretour::kernels {
@@ -44,7 +44,7 @@ class Bfloat16Matrix {
  private:
   std::size_t depth_ = 0;
   std::size_t columns_ = 0;
-  std::vector<std::uint32_t> pairs_;
+  AlignedVector<std::uint32_t> pairs_;
 };
 
 /// As multiply(), with both factors rounded.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/feed_forward.h"
+#include "puretour/kernels/aligned.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "puretour/base/parallel.h"
 #include "puretour/kernels/rows.h"
@@ -17,24 +17,31 @@ constexpr std::size_t kGradientRowBlock = 192;
 
 }  // namespace
 
-void FeedForward::apply(const float* x, std::size_t num_rows, float* out, int threads) const {
+void FeedForward::apply(const float* x, std::size_t num_rows, float* out, int threads, const float* residual) const {
   parallel_for_blocks(num_rows, kRowBlock, threads, [&](std::size_t begin, std::size_t end) {
-    std::vector<float> hidden((end - begin) * first.outputs());
+    // Kept by every thread: fresh memory would have to be cleared each time.
+    thread_local AlignedVector<float> hidden;
+    const std::size_t size = (end - begin) * first.outputs();
+    if (hidden.size() < size) hidden.resize(size);
     first.apply(x + begin * first.inputs(), end - begin, hidden.data());
-    activation == Activation::kRelu ? relu(hidden.data(), hidden.size()) : gelu(hidden.data(), hidden.size());
-    second.apply(hidden.data(), end - begin, out + begin * second.outputs());
+    activation == Activation::kRelu ? relu(hidden.data(), size) : gelu(hidden.data(), size);
+    float* to = out + begin * second.outputs();
+    second.apply(hidden.data(), end - begin, to);
+    if (residual != nullptr) add(to, residual + begin * second.outputs(), (end - begin) * second.outputs());
   });
 }
 
 void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForward& transposed, const float* x,
-                           std::size_t num_rows, const float* out_gradient, float* x_gradient,
+                           std::size_t num_rows, const float* out_gradient, bool residual_is_x, float* x_gradient,
                            const FeedForwardGradient& sums) {
   const std::size_t inputs = layers.first.inputs();
   const std::size_t width = layers.first.outputs();
   const std::size_t outputs = layers.second.outputs();
   const auto add_product = layers.first.rounded.empty() ? add_transposed_product : add_transposed_product_bfloat16;
-  std::vector<float> hidden(kGradientRowBlock * width);
-  std::vector<float> gradient(kGradientRowBlock * width);
+  thread_local AlignedVector<float> hidden;
+  thread_local AlignedVector<float> gradient;
+  hidden.resize(std::max(hidden.size(), kGradientRowBlock * width));
+  gradient.resize(hidden.size());
   for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
     const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
     const float* in = x + begin * inputs;
@@ -48,6 +55,7 @@ void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForwar
       gelu_gradient(hidden.data(), gradient.data(), count * width);
     }
     transposed.first.apply(gradient.data(), count, x_gradient + begin * inputs);
+    if (residual_is_x) add(x_gradient + begin * inputs, incoming, count * inputs);
     add_product(incoming, outputs, outputs, hidden.data(), width, width, count, sums.second_weight, width);
     add_product(gradient.data(), width, width, in, inputs, inputs, count, sums.first_weight, inputs);
     add_column_sums(incoming, count, outputs, outputs, sums.second_bias);

@@ -16,8 +16,9 @@ struct FeedForward {
   Linear second;
   Activation activation = Activation::kRelu;
 
-  /// out[r] = second(activation(first(x[r]))); out must not overlap x.
-  void apply(const float* x, std::size_t num_rows, float* out, int threads = 1) const;
+  /// out[r] = residual[r] + second(activation(first(x[r]))); out must not overlap x. `residual` may be null (none) or
+  /// x.
+  void apply(const float* x, std::size_t num_rows, float* out, int threads = 1, const float* residual = nullptr) const;
 };
 
 /// Where the gradients of the four parts are added: weights as [outputs][inputs].
@@ -35,9 +36,10 @@ struct TransposedFeedForward {
 };
 
 /// From the gradient of the outputs: writes that of x, adds those of the weights. Hidden values are computed again, a
-/// block of rows at a time, so that they never leave the cache. All products have the precision of the layers.
+/// block of rows at a time, so that they never leave the cache. All products have the precision of the layers. With
+/// `residual_is_x` the gradient of x includes the share through the residual.
 void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForward& transposed, const float* x,
-                           std::size_t num_rows, const float* out_gradient, float* x_gradient,
+                           std::size_t num_rows, const float* out_gradient, bool residual_is_x, float* x_gradient,
                            const FeedForwardGradient& sums);
 
 /// linear.apply over blocks of rows on several threads.

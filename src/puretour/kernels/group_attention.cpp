@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/group_attention.h"
+#include "puretour/kernels/aligned.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/panels.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/tile_attention.h"
 
 namespace puretour::kernels {
 namespace {
@@ -14,14 +15,14 @@ namespace {
 // The memory of one head of one group, kept from group to group. Products are computed for whole blocks of keys: what
 // lies behind the last key is left over from another group, and never used.
 struct Workspace {
-  std::vector<float> queries;            // scaled
-  std::vector<float> keys_by_channel;    // panels of head_dim x keys
-  std::vector<float> keys_by_row;        // panels of keys x head_dim
-  std::vector<float> values_by_row;      // panels of keys x head_dim
-  std::vector<float> values_by_channel;  // panels of head_dim x keys
-  std::vector<float> weights;            // queries x padded keys
-  std::vector<float> weight_gradients;   // queries x padded keys
-  std::vector<float> sums;               // per query
+  AlignedVector<float> queries;            // scaled
+  AlignedVector<float> keys_by_channel;    // panels of head_dim x keys
+  AlignedVector<float> keys_by_row;        // panels of keys x head_dim
+  AlignedVector<float> values_by_row;      // panels of keys x head_dim
+  AlignedVector<float> values_by_channel;  // panels of head_dim x keys
+  AlignedVector<float> weights;            // queries x padded keys
+  AlignedVector<float> weight_gradients;   // queries x padded keys
+  AlignedVector<float> sums;               // per query
 
   Workspace(std::span<const Group> groups, std::size_t head_dim) {
     std::size_t most_queries = 0;
@@ -70,7 +71,10 @@ void compute_weights(const Group& group, const AttentionShape& shape, Rows queri
 }  // namespace
 
 void group_attention(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys, Rows values,
-                     MutableRows out) {
+                     MutableRows out, Precision precision) {
+  if (precision == Precision::kBfloat16 && tiles_take(shape)) {
+    return tile_attention(groups, shape, queries, keys, values, out);
+  }
   Workspace work(groups, shape.head_dim);
   for (const Group& group : groups) {
     const std::size_t stride = padded(group.num_keys);
@@ -93,7 +97,11 @@ void group_attention(std::span<const Group> groups, const AttentionShape& shape,
 
 void group_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
                               Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
-                              MutableRows value_gradient) {
+                              MutableRows value_gradient, Precision precision) {
+  if (precision == Precision::kBfloat16 && tiles_take(shape)) {
+    return tile_attention_gradient(groups, shape, queries, keys, values, out_gradient, query_gradient, key_gradient,
+                                   value_gradient);
+  }
   Workspace work(groups, shape.head_dim);
   for (const Group& group : groups) {
     const std::size_t stride = padded(group.num_keys);

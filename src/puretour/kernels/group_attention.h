@@ -10,6 +10,7 @@
 #include <span>
 
 #include "puretour/kernels/attention.h"
+#include "puretour/kernels/bfloat16.h"
 
 namespace puretour::kernels {
 
@@ -35,13 +36,14 @@ struct MutableRows {
   std::size_t stride = 0;
 };
 
-/// out[i] = attention of query i to the keys that it sees, heads side by side.
+/// out[i] = attention of query i to the keys that it sees, heads side by side. Precision::kBfloat16 rounds the factors
+/// of products where that is faster on this CPU.
 void group_attention(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys, Rows values,
-                     MutableRows out);
+                     MutableRows out, Precision precision = Precision::kFloat);
 
 /// From the gradient of `out`: writes that of the queries, adds those of keys and values (which groups may share).
 void group_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
                               Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
-                              MutableRows value_gradient);
+                              MutableRows value_gradient, Precision precision = Precision::kFloat);
 
 }  // namespace puretour::kernels

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
+#include "puretour/kernels/aligned.h"
 #include "puretour/kernels/bfloat16.h"
 #include "puretour/kernels/simd.h"
 
@@ -39,7 +39,7 @@ class PackedMatrix {
   }
   std::size_t depth_ = 0;
   std::size_t columns_ = 0;
-  std::vector<float> values_;
+  AlignedVector<float> values_;
 };
 
 /// Part of a packed matrix: some rows of the first panels.
@@ -70,9 +70,9 @@ void add_column_sums(const float* x, std::size_t num_rows, std::size_t stride, s
 
 /// A linear layer: y = x W^T + b.
 struct Linear {
-  PackedMatrix matrix;      // depth: inputs, columns: outputs
-  std::vector<float> bias;  // padded(outputs) values, or empty: none
-  Bfloat16Matrix rounded;   // the same matrix, or empty: products in float
+  PackedMatrix matrix;        // depth: inputs, columns: outputs
+  AlignedVector<float> bias;  // padded(outputs) values, or empty: none
+  Bfloat16Matrix rounded;     // the same matrix, or empty: products in float
 
   [[nodiscard]] std::size_t inputs() const { return matrix.depth(); }
   [[nodiscard]] std::size_t outputs() const { return matrix.columns(); }

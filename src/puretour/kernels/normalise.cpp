@@ -91,9 +91,11 @@ void add_layer_norm(const float* a, const float* b, std::size_t num_rows, std::s
                     const float* shift, float epsilon, float* sum, float* out) {
   // Row by row, so that a row is still in the cache for its normalisation.
   for (std::size_t r = 0; r < num_rows; ++r) {
-    std::copy_n(a + r * dim, dim, sum + r * dim);
-    add(sum + r * dim, b + r * dim, dim);
-    std::copy_n(sum + r * dim, dim, out + r * dim);
+    std::copy_n(a + r * dim, dim, out + r * dim);
+    if (b != nullptr) {
+      add(out + r * dim, b + r * dim, dim);
+      std::copy_n(out + r * dim, dim, sum + r * dim);
+    }
     layer_norm(out + r * dim, 1, dim, scale, shift, epsilon);
   }
 }

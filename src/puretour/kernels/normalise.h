@@ -7,7 +7,8 @@
 
 namespace puretour::kernels {
 
-/// sum = a + b, out = layer normalisation of every row of the sum, scaled and shifted.
+/// sum = a + b, out = layer normalisation of every row of the sum, scaled and shifted. Without b (null) that of a, and
+/// nothing is written to `sum`.
 void add_layer_norm(const float* a, const float* b, std::size_t num_rows, std::size_t dim, const float* scale,
                     const float* shift, float epsilon, float* sum, float* out);
 

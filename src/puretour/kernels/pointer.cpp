@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/pointer.h"
+#include "puretour/kernels/aligned.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/panels.h"
@@ -14,10 +14,10 @@ namespace puretour::kernels {
 namespace {
 
 struct Workspace {
-  std::vector<float> keys_by_channel;  // panels of dim x keys
-  std::vector<float> keys_by_row;      // panels of keys x dim
-  std::vector<float> scores;           // queries x padded keys, clipped
-  std::vector<float> weights;          // one row: exp(score - largest)
+  AlignedVector<float> keys_by_channel;  // panels of dim x keys
+  AlignedVector<float> keys_by_row;      // panels of keys x dim
+  AlignedVector<float> scores;           // queries x padded keys, clipped
+  AlignedVector<float> weights;          // one row: exp(score - largest)
 
   Workspace(std::span<const PointerGroup> groups, std::size_t dim) {
     std::size_t most_queries = 0;

@@ -280,11 +280,11 @@ PURETOUR_VECTORISED void add(float* target, const float* added, std::size_t coun
   for (std::size_t i = 0; i < count; ++i) target[i] += added[i];
 }
 
-PURETOUR_VECTORISED void scale_rows(float* x, std::size_t num_rows, std::size_t dim, const float* mean,
-                                    const float* factor, const float* shift) {
+PURETOUR_VECTORISED void scale_rows(const float* x, std::size_t num_rows, std::size_t dim, const float* mean,
+                                    const float* factor, const float* shift, float* out) {
   for (std::size_t r = 0; r < num_rows; ++r) {
-    float* row = x + r * dim;
-    for (std::size_t i = 0; i < dim; ++i) row[i] = (row[i] - mean[i]) * factor[i] + shift[i];
+    const float* row = x + r * dim;
+    for (std::size_t i = 0; i < dim; ++i) out[r * dim + i] = (row[i] - mean[i]) * factor[i] + shift[i];
   }
 }
 

@@ -53,9 +53,9 @@ void gelu_gradient(float* values, float* gradients, std::size_t count);
 /// target += added.
 void add(float* target, const float* added, std::size_t count);
 
-/// Every row: (x - mean) * factor + shift, value by value.
-void scale_rows(float* x, std::size_t num_rows, std::size_t dim, const float* mean, const float* factor,
-                const float* shift);
+/// Every row: out = (x - mean) * factor + shift, value by value. out may be x.
+void scale_rows(const float* x, std::size_t num_rows, std::size_t dim, const float* mean, const float* factor,
+                const float* shift, float* out);
 
 /// Every row: layer normalisation with its mean and (biased) variance, then scale and shift.
 void layer_norm(float* x, std::size_t num_rows, std::size_t dim, const float* scale, const float* shift, float epsilon);

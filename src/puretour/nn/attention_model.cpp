@@ -29,11 +29,11 @@ std::vector<Tensor> AttentionModel::encode(const Tensor& points, Statistics stat
     for (const char* name : {"W_query", "W_key", "W_val"}) {
       parts.push_back(weight(layer + "0.module." + name).transpose(1, 2).flatten(0, 1));  // (d, d)
     }
-    const Tensor attended = Network::self_attention(linear(h, torch::cat(parts)), config_.num_heads);
     const Tensor out = weight(layer + "0.module.W_out").flatten(0, 1).t();
-    h = batch_norm(layer + "1.normalizer", h + linear(attended, out), statistics, kMomentum);
-    const Tensor change = feed_forward(layer + "2.module.0", layer + "2.module.2", kernels::Activation::kRelu, h);
-    h = batch_norm(layer + "3.normalizer", h + change, statistics, kMomentum);
+    const Tensor attended = add_self_attention(h, h, torch::cat(parts), out, {}, config_.num_heads);
+    h = batch_norm(layer + "1.normalizer", attended, statistics, kMomentum);
+    const Tensor fed = add_feed_forward(h, layer + "2.module.0", layer + "2.module.2", kernels::Activation::kRelu, h);
+    h = batch_norm(layer + "3.normalizer", fed, statistics, kMomentum);
   }
   const auto dim = static_cast<std::int64_t>(config_.embedding_dim);
   const Tensor projection = weight("project_node_embeddings.weight");  // glimpse key, glimpse value, score key
@@ -85,9 +85,9 @@ Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const T
 
   const auto head_dim = config_.embedding_dim / config_.num_heads;
   const Tensor key_value = encoded[kGlimpseKeyValue].flatten(0, 1);
-  const Tensor glimpse =
-      kernel_attention(queries, {key_value, 0}, {key_value, dim}, plan_of_steps(*plan),
-                       {config_.num_heads, head_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim)))});
+  const Tensor glimpse = kernel_attention(
+      queries, {key_value, 0}, {key_value, dim}, plan_of_steps(*plan),
+      {config_.num_heads, head_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim)))}, precision());
   const kernels::PointerShape shape{config_.embedding_dim,
                                     static_cast<float>(1 / std::sqrt(static_cast<double>(config_.embedding_dim))),
                                     static_cast<float>(config_.tanh_clip)};

@@ -41,11 +41,11 @@ class GroupBatchNorm : public torch::autograd::Function<GroupBatchNorm> {
     context->saved_data["group"] = group;
     context->saved_data["member"] = member;
     if (!kernels_take(rows)) return torch::addcmul(shift, (rows - mean) * root, scale);
-    Tensor out = rows.clone();
+    Tensor out = torch::empty_like(rows);
     const Tensor factor = root * scale;
-    kernels::scale_rows(out.data_ptr<float>(), static_cast<std::size_t>(rows.size(0)),
+    kernels::scale_rows(rows.data_ptr<float>(), static_cast<std::size_t>(rows.size(0)),
                         static_cast<std::size_t>(rows.size(1)), mean.data_ptr<float>(), factor.data_ptr<float>(),
-                        shift.data_ptr<float>());
+                        shift.data_ptr<float>(), out.data_ptr<float>());
     return out;
   }
 

@@ -296,21 +296,24 @@ Tensor Invit::encode_rows(const std::string& prefix, std::size_t num_layers, Ten
     const Tensor query = weight(attention + "w_qs.weight");
     const Tensor key = weight(attention + "w_ks.weight");
     const Tensor value = weight(attention + "w_vs.weight");
-    Tensor attended;
+    Tensor attended;  // with the residual
     if (l + 1 == num_layers && !tokens.all_needed()) {
       const Tensor key_value = linear(h, torch::cat({key, value}));
       h = kernel_take_rows(h, needed_rows);
-      attended = kernel_attention(linear(h, query), {key_value, 0}, {key_value, dim}, needed, shape);
+      attended = h + linear(attention + "fc", kernel_attention(linear(h, query), {key_value, 0}, {key_value, dim},
+                                                               needed, shape, precision()));
     } else {
-      attended = kernel_self_attention(linear(h, torch::cat({query, key, value})), all, shape);
+      attended = kernel_attention_block(h, torch::cat({query, key, value}), weight(attention + "fc.weight"), {}, h, all,
+                                        shape, precision());
     }
     const auto norm = [&](const std::string& name, const Tensor& a, const Tensor& b, double epsilon) {
       return kernel_add_layer_norm(a, b, weight(name + ".weight"), weight(name + ".bias"), epsilon);
     };
-    const Tensor u = norm(attention + "layer_norm", linear(attention + "fc", attended), h, kAttentionNormEpsilon);
+    const Tensor u = norm(attention + "layer_norm", attended, {}, kAttentionNormEpsilon);
     const Tensor h1 = norm(part("norm1_layers"), h, u, kNormEpsilon);
-    const Tensor change = feed_forward(part("linear1_layers"), part("linear2_layers"), kernels::Activation::kRelu, h1);
-    h = norm(part("norm2_layers"), h1, change, kNormEpsilon);
+    const Tensor fed =
+        add_feed_forward(h1, part("linear1_layers"), part("linear2_layers"), kernels::Activation::kRelu, h1);
+    h = norm(part("norm2_layers"), fed, {}, kNormEpsilon);
   }
   return h;
 }
@@ -363,11 +366,11 @@ Tensor Invit::decode_rows(const Tensor& actions, const std::vector<Tensor>& stat
   for (std::int64_t l = 0; l < kDecoderLayers; ++l) {
     const std::string layer = fmt::format("decoder.decoder_layers.{}.", l);
     const Tensor attended =
-        kernel_attention(linear(layer + "Wq_att", h), {keys, l * dim}, {values, l * dim}, plan, shape);
+        kernel_attention(linear(layer + "Wq_att", h), {keys, l * dim}, {values, l * dim}, plan, shape, precision());
     h = kernel_add_layer_norm(h, linear(layer + "W0_att", attended), weight(layer + "BN_att.weight"),
                               weight(layer + "BN_att.bias"), kNormEpsilon);
-    const Tensor change = feed_forward(layer + "W1_MLP", layer + "W2_MLP", kernels::Activation::kRelu, h);
-    h = kernel_add_layer_norm(h, change, weight(layer + "BN_MLP.weight"), weight(layer + "BN_MLP.bias"), kNormEpsilon);
+    const Tensor fed = add_feed_forward(h, layer + "W1_MLP", layer + "W2_MLP", kernels::Activation::kRelu, h);
+    h = kernel_add_layer_norm(fed, {}, weight(layer + "BN_MLP.weight"), weight(layer + "BN_MLP.bias"), kNormEpsilon);
   }
   return kernel_pointer(linear("decoder.Wq_final", h), {keys, kDecoderLayers * dim}, choices,
                         {config_.embedding_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(dim))),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "puretour/kernels/attention_block.h"
 #include "puretour/kernels/group_attention.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/normalise.h"
@@ -81,6 +82,17 @@ kernels::AttentionShape attention_shape(const c10::IValue& value) {
   return {static_cast<std::size_t>(v[0]), static_cast<std::size_t>(v[1]), static_cast<float>(v[2])};
 }
 
+// What a block adds to its result. The gradient of the input is written in one go with that of a residual which is the
+// same rows.
+enum class Residual : std::int64_t { kNone, kInput, kOther };
+Residual kind_of_residual(const Tensor& residual, const Tensor& x) {
+  if (residual.numel() == 0) return Residual::kNone;
+  return residual.data_ptr<float>() == x.data_ptr<float>() ? Residual::kInput : Residual::kOther;
+}
+Residual residual_of(AutogradContext* context) {
+  return static_cast<Residual>(context->saved_data["residual"].toInt());
+}
+
 class Linear : public torch::autograd::Function<Linear> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -123,14 +135,15 @@ class Linear : public torch::autograd::Function<Linear> {
 class FeedForward : public torch::autograd::Function<FeedForward> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
-                        const Tensor& second_weight, const Tensor& second_bias, std::int64_t activation,
-                        Precision precision) {
+                        const Tensor& second_weight, const Tensor& second_bias, const Tensor& residual,
+                        std::int64_t activation, Precision precision) {
     context->save_for_backward({x, first_weight, first_bias, second_weight, second_bias});
+    context->saved_data["residual"] = static_cast<std::int64_t>(kind_of_residual(residual, x));
     context->saved_data["activation"] = activation;
     context->saved_data["precision"] = static_cast<std::int64_t>(precision);
     Tensor out = torch::empty({x.size(0), second_weight.size(0)}, x.options());
     layers(first_weight, first_bias, second_weight, second_bias, activation, precision)
-        .apply(data(x), extent(x, 0), data(out));
+        .apply(data(x), extent(x, 0), data(out), 1, data_or_null(residual));
     return out;
   }
 
@@ -143,12 +156,15 @@ class FeedForward : public torch::autograd::Function<FeedForward> {
         layers(saved[1], saved[2], saved[3], saved[4], context->saved_data["activation"].toInt(), precision);
     const kernels::TransposedFeedForward transposed{packed_transposed(saved[1], precision),
                                                     packed_transposed(saved[3], precision)};
+    const Residual residual = residual_of(context);
     Tensor of_x = torch::empty_like(x);
     std::vector<Tensor> sums;
     for (std::size_t i = 1; i < saved.size(); ++i) sums.push_back(torch::zeros_like(saved[i]));
-    kernels::feed_forward_gradient(of_layers, transposed, data(x), extent(x, 0), data(gradient), data(of_x),
+    kernels::feed_forward_gradient(of_layers, transposed, data(x), extent(x, 0), data(gradient),
+                                   residual == Residual::kInput, data(of_x),
                                    {data(sums[0]), data(sums[1]), data(sums[2]), data(sums[3])});
-    return {of_x, sums[0], sums[1], sums[2], sums[3], Tensor(), Tensor()};
+    const Tensor of_residual = residual == Residual::kOther ? gradient : Tensor();
+    return {of_x, sums[0], sums[1], sums[2], sums[3], of_residual, Tensor(), Tensor()};
   }
 
  private:
@@ -159,16 +175,60 @@ class FeedForward : public torch::autograd::Function<FeedForward> {
   }
 };
 
+class AttentionBlock : public torch::autograd::Function<AttentionBlock> {
+ public:
+  static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& in_weight, const Tensor& out_weight,
+                        const Tensor& out_bias, const Tensor& residual, const AttentionPlanPtr& plan,
+                        const kernels::AttentionShape& shape, Precision precision) {
+    context->save_for_backward({x, in_weight, out_weight, out_bias});
+    context->saved_data["plan"] = capsule(plan);
+    context->saved_data["shape"] = numbers(shape);
+    context->saved_data["precision"] = static_cast<std::int64_t>(precision);
+    context->saved_data["residual"] = static_cast<std::int64_t>(kind_of_residual(residual, x));
+    Tensor out = torch::empty_like(x);
+    kernels::attention_block(block(in_weight, out_weight, out_bias, shape, precision), plan->groups, data(x),
+                             data_or_null(residual), data(out));
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const Tensor& x = saved[0];
+    const Tensor gradient = gradients[0].contiguous();
+    const Precision precision = precision_of(context);
+    const Residual residual = residual_of(context);
+    const kernels::TransposedAttentionBlock transposed{packed_transposed(saved[1], precision),
+                                                       packed_transposed(saved[2], precision)};
+    Tensor of_x = torch::empty_like(x);
+    std::vector<Tensor> sums;
+    for (std::size_t i = 1; i < saved.size(); ++i) sums.push_back(torch::zeros_like(saved[i]));
+    kernels::attention_block_gradient(
+        block(saved[1], saved[2], saved[3], attention_shape(context->saved_data["shape"]), precision), transposed,
+        from_capsule<AttentionPlan>(context->saved_data["plan"]).groups, data(x), data(gradient),
+        residual == Residual::kInput, data(of_x), {data(sums[0]), nullptr, data(sums[1]), data_or_null(sums[2])});
+    const Tensor of_residual = residual == Residual::kOther ? gradient : Tensor();
+    return {of_x, sums[0], sums[1], sums[2], of_residual, Tensor(), Tensor(), Tensor()};
+  }
+
+ private:
+  static kernels::AttentionBlock block(const Tensor& in_weight, const Tensor& out_weight, const Tensor& out_bias,
+                                       const kernels::AttentionShape& shape, Precision precision) {
+    return {packed(in_weight, torch::empty({0}), precision), packed(out_weight, out_bias, precision), shape};
+  }
+};
+
 class AddLayerNorm : public torch::autograd::Function<AddLayerNorm> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& a, const Tensor& b, const Tensor& scale,
                         const Tensor& shift, double epsilon) {
-    Tensor sum = torch::empty_like(a);
+    const bool one = b.numel() == 0;
+    Tensor sum = one ? a : torch::empty_like(a);
     Tensor out = torch::empty_like(a);
-    kernels::add_layer_norm(data(a), data(b), extent(a, 0), extent(a, 1), data(scale), data(shift),
-                            static_cast<float>(epsilon), data(sum), data(out));
+    kernels::add_layer_norm(data(a), data_or_null(b), extent(a, 0), extent(a, 1), data(scale), data(shift),
+                            static_cast<float>(epsilon), one ? nullptr : data(sum), data(out));
     context->save_for_backward({sum, scale});
     context->saved_data["epsilon"] = epsilon;
+    context->saved_data["one"] = one;
     return out;
   }
 
@@ -183,7 +243,7 @@ class AddLayerNorm : public torch::autograd::Function<AddLayerNorm> {
     kernels::layer_norm_gradient(data(sum), data(gradient), extent(sum, 0), extent(sum, 1), data(scale),
                                  static_cast<float>(context->saved_data["epsilon"].toDouble()), data(of_sum),
                                  data(of_scale), data(of_shift));
-    return {of_sum, of_sum, of_scale, of_shift, Tensor()};
+    return {of_sum, context->saved_data["one"].toBool() ? Tensor() : of_sum, of_scale, of_shift, Tensor()};
   }
 };
 
@@ -212,47 +272,20 @@ class TakeRows : public torch::autograd::Function<TakeRows> {
   }
 };
 
-class SelfAttention : public torch::autograd::Function<SelfAttention> {
- public:
-  static Tensor forward(AutogradContext* context, const Tensor& rows, const AttentionPlanPtr& plan,
-                        const kernels::AttentionShape& shape) {
-    context->save_for_backward({rows});
-    context->saved_data["plan"] = capsule(plan);
-    context->saved_data["shape"] = numbers(shape);
-    const auto dim = static_cast<std::int64_t>(shape.dim());
-    Tensor out = torch::empty({rows.size(0), dim}, rows.options());
-    kernels::group_attention(plan->groups, shape, columns(rows, 0), columns(rows, dim), columns(rows, 2 * dim),
-                             mutable_columns(out, 0));
-    return out;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const Tensor rows = context->get_saved_variables()[0];
-    const auto shape = attention_shape(context->saved_data["shape"]);
-    const auto dim = static_cast<std::int64_t>(shape.dim());
-    const Tensor gradient = gradients[0].contiguous();
-    Tensor of_rows = torch::zeros_like(rows);
-    kernels::group_attention_gradient(from_capsule<AttentionPlan>(context->saved_data["plan"]).groups, shape,
-                                      columns(rows, 0), columns(rows, dim), columns(rows, 2 * dim),
-                                      columns(gradient, 0), mutable_columns(of_rows, 0), mutable_columns(of_rows, dim),
-                                      mutable_columns(of_rows, 2 * dim));
-    return {of_rows, Tensor(), Tensor()};
-  }
-};
-
 class Attention : public torch::autograd::Function<Attention> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& queries, const Tensor& keys, std::int64_t first_key,
                         const Tensor& values, std::int64_t first_value, const AttentionPlanPtr& plan,
-                        const kernels::AttentionShape& shape) {
+                        const kernels::AttentionShape& shape, Precision precision) {
     context->save_for_backward({queries, keys, values});
+    context->saved_data["precision"] = static_cast<std::int64_t>(precision);
     context->saved_data["plan"] = capsule(plan);
     context->saved_data["shape"] = numbers(shape);
     context->saved_data["first_key"] = first_key;
     context->saved_data["first_value"] = first_value;
     Tensor out = torch::empty_like(queries);
     kernels::group_attention(plan->groups, shape, columns(queries, 0), columns(keys, first_key),
-                             columns(values, first_value), mutable_columns(out, 0));
+                             columns(values, first_value), mutable_columns(out, 0), precision);
     return out;
   }
 
@@ -267,8 +300,9 @@ class Attention : public torch::autograd::Function<Attention> {
     kernels::group_attention_gradient(
         from_capsule<AttentionPlan>(context->saved_data["plan"]).groups, attention_shape(context->saved_data["shape"]),
         columns(saved[0], 0), columns(saved[1], first_key), columns(saved[2], first_value), columns(gradient, 0),
-        mutable_columns(of_queries, 0), mutable_columns(of_keys, first_key), mutable_columns(of_values, first_value));
-    return {of_queries, of_keys, Tensor(), of_values, Tensor(), Tensor(), Tensor()};
+        mutable_columns(of_queries, 0), mutable_columns(of_keys, first_key), mutable_columns(of_values, first_value),
+        precision_of(context));
+    return {of_queries, of_keys, Tensor(), of_values, Tensor(), Tensor(), Tensor(), Tensor()};
   }
 };
 
@@ -337,6 +371,13 @@ Tensor as_rows(const Tensor& x) {
   return x.reshape({-1, x.size(-1)}).contiguous();
 }
 
+// The residual as rows. Where it is the input itself, it takes part without a gradient of its own: that of the input
+// has it all.
+Tensor residual_rows(const Tensor& residual, const Tensor& x, const Tensor& rows) {
+  if (!residual.defined()) return or_empty(residual, x);
+  return residual.is_same(x) ? rows.detach() : as_rows(residual);
+}
+
 Tensor like_input(const Tensor& rows, const Tensor& x) {
   std::vector<std::int64_t> sizes = x.sizes().vec();
   sizes.back() = rows.size(1);
@@ -355,15 +396,27 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 
 Tensor kernel_feed_forward(const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
                            const Tensor& second_weight, const Tensor& second_bias, kernels::Activation activation,
-                           Precision precision) {
-  return like_input(FeedForward::apply(as_rows(x), first_weight, first_bias, second_weight, second_bias,
-                                       static_cast<std::int64_t>(activation), precision),
-                    x);
+                           Precision precision, const Tensor& residual) {
+  const Tensor rows = as_rows(x);
+  return like_input(
+      FeedForward::apply(rows, first_weight, first_bias, second_weight, second_bias, residual_rows(residual, x, rows),
+                         static_cast<std::int64_t>(activation), precision),
+      x);
+}
+
+Tensor kernel_attention_block(const Tensor& x, const Tensor& in_weight, const Tensor& out_weight,
+                              const Tensor& out_bias, const Tensor& residual, const AttentionPlanPtr& plan,
+                              const kernels::AttentionShape& shape, Precision precision) {
+  const Tensor rows = as_rows(x);
+  return like_input(
+      AttentionBlock::apply(rows, in_weight.contiguous(), out_weight.contiguous(), or_empty(out_bias, out_weight),
+                            residual_rows(residual, x, rows), plan, shape, precision),
+      x);
 }
 
 Tensor kernel_add_layer_norm(const Tensor& a, const Tensor& b, const Tensor& scale, const Tensor& shift,
                              double epsilon) {
-  return AddLayerNorm::apply(as_rows(a), as_rows(b), scale, shift, epsilon).view_as(a);
+  return AddLayerNorm::apply(as_rows(a), b.defined() ? as_rows(b) : or_empty(b, a), scale, shift, epsilon).view_as(a);
 }
 
 Tensor kernel_take_rows(const Tensor& x, const std::vector<std::int64_t>& row_numbers) {
@@ -379,14 +432,10 @@ AttentionPlanPtr plan_of_instances(std::int64_t num_instances, std::int64_t num_
   return plan;
 }
 
-Tensor kernel_self_attention(const Tensor& rows, const AttentionPlanPtr& plan, const kernels::AttentionShape& shape) {
-  return SelfAttention::apply(rows.contiguous(), plan, shape);
-}
-
 Tensor kernel_attention(const Tensor& queries, const Columns& keys, const Columns& values, const AttentionPlanPtr& plan,
-                        const kernels::AttentionShape& shape) {
+                        const kernels::AttentionShape& shape, Precision precision) {
   return Attention::apply(queries.contiguous(), keys.rows.contiguous(), keys.first, values.rows.contiguous(),
-                          values.first, plan, shape);
+                          values.first, plan, shape, precision);
 }
 
 Tensor kernel_pointer(const Tensor& queries, const Columns& keys, const PointerPlanPtr& plan,

@@ -21,12 +21,13 @@ bool kernels_take(const Tensor& x);
 Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
                      kernels::Precision precision = kernels::Precision::kFloat);
 
-/// Two linear layers with biases and an activation between them.
+/// Two linear layers with biases and an activation between them; to the result is added `residual` (undefined:
+/// nothing).
 Tensor kernel_feed_forward(const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
                            const Tensor& second_weight, const Tensor& second_bias, kernels::Activation activation,
-                           kernels::Precision precision = kernels::Precision::kFloat);
+                           kernels::Precision precision = kernels::Precision::kFloat, const Tensor& residual = {});
 
-/// Layer normalisation of a + b.
+/// Layer normalisation of a + b; b may be undefined.
 Tensor kernel_add_layer_norm(const Tensor& a, const Tensor& b, const Tensor& scale, const Tensor& shift,
                              double epsilon);
 
@@ -43,8 +44,12 @@ using AttentionPlanPtr = c10::intrusive_ptr<AttentionPlan>;
 /// Every row of an instance attends to all rows of the instance.
 AttentionPlanPtr plan_of_instances(std::int64_t num_instances, std::int64_t num_rows);
 
-/// Attention within the groups; `rows` (R, 3d) holds queries, keys and values side by side. Result: (R, d).
-Tensor kernel_self_attention(const Tensor& rows, const AttentionPlanPtr& plan, const kernels::AttentionShape& shape);
+/// Attention within the groups with its projections: residual + W_out attention(W_in x). in_weight (3d, d), out_weight
+/// (d, d); the bias of the output and the residual may be undefined.
+Tensor kernel_attention_block(const Tensor& x, const Tensor& in_weight, const Tensor& out_weight,
+                              const Tensor& out_bias, const Tensor& residual, const AttentionPlanPtr& plan,
+                              const kernels::AttentionShape& shape,
+                              kernels::Precision precision = kernels::Precision::kFloat);
 
 /// Columns of a matrix from `first` on.
 struct Columns {
@@ -54,7 +59,8 @@ struct Columns {
 
 /// Queries (Q, d) attend to keys and values. Result: (Q, d).
 Tensor kernel_attention(const Tensor& queries, const Columns& keys, const Columns& values, const AttentionPlanPtr& plan,
-                        const kernels::AttentionShape& shape);
+                        const kernels::AttentionShape& shape,
+                        kernels::Precision precision = kernels::Precision::kFloat);
 
 struct PointerPlan : torch::CustomClassHolder {
   std::vector<kernels::PointerGroup> groups;

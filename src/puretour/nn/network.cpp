@@ -141,29 +141,30 @@ Tensor Network::linear(const Tensor& x, const Tensor& weight, const Tensor& bias
   return kernels_take(x) ? kernel_linear(x, weight, bias, precision_) : torch::linear(x, weight, bias);
 }
 
-Tensor Network::feed_forward(const std::string& first, const std::string& second, kernels::Activation activation,
-                             const Tensor& x) const {
+Tensor Network::add_feed_forward(const Tensor& residual, const std::string& first, const std::string& second,
+                                 kernels::Activation activation, const Tensor& x) const {
   if (kernels_take(x)) {
     return kernel_feed_forward(x, weight(first + ".weight"), weight(first + ".bias"), weight(second + ".weight"),
-                               weight(second + ".bias"), activation, precision_);
+                               weight(second + ".bias"), activation, precision_, residual);
   }
   const Tensor hidden = linear(first, x);
-  return linear(second, activation == kernels::Activation::kRelu ? torch::relu(hidden) : torch::gelu(hidden));
+  return residual +
+         linear(second, activation == kernels::Activation::kRelu ? torch::relu(hidden) : torch::gelu(hidden));
 }
 
-Tensor Network::self_attention(const Tensor& qkv, std::size_t num_heads) {
-  const std::int64_t dim = qkv.size(2) / 3;
-  const std::int64_t head_dim = dim / static_cast<std::int64_t>(num_heads);
+Tensor Network::add_self_attention(const Tensor& residual, const Tensor& x, const Tensor& in_weight,
+                                   const Tensor& out_weight, const Tensor& out_bias, std::size_t num_heads) const {
+  const std::int64_t head_dim = x.size(2) / static_cast<std::int64_t>(num_heads);
   const double scale = 1 / std::sqrt(static_cast<double>(head_dim));
-  if (kernels_take(qkv)) {
-    const kernels::AttentionShape shape{num_heads, static_cast<std::size_t>(head_dim), static_cast<float>(scale)};
-    return kernel_self_attention(qkv.flatten(0, 1), plan_of_instances(qkv.size(0), qkv.size(1)), shape)
-        .view({qkv.size(0), qkv.size(1), dim});
+  if (kernels_take(x)) {
+    return kernel_attention_block(x, in_weight, out_weight, out_bias, residual, plan_of_instances(x.size(0), x.size(1)),
+                                  {num_heads, static_cast<std::size_t>(head_dim), static_cast<float>(scale)},
+                                  precision_);
   }
-  const std::vector<Tensor> parts = qkv.chunk(3, -1);
+  const std::vector<Tensor> parts = linear(x, in_weight).chunk(3, -1);
   const auto heads = [&](std::size_t part) { return split_heads(parts[part], static_cast<std::int64_t>(num_heads)); };
   const Tensor weights = torch::softmax(heads(0).matmul(heads(1).transpose(-1, -2)) * scale, -1);  // (B, H, N, N)
-  return merge_heads(weights.matmul(heads(2)));
+  return residual + linear(merge_heads(weights.matmul(heads(2))), out_weight, out_bias);
 }
 
 Tensor Network::batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum) {

@@ -82,7 +82,7 @@ class Network : public torch::nn::Module {
     member_ = member;
   }
 
-  /// Of the products with weights, where kernels compute them.
+  /// Of the products with weights and of attention, where kernels compute them.
   void set_precision(kernels::Precision precision) { precision_ = precision; }
 
   /// Takes over the parameters and statistics of a network of the same configuration, without its gradients.
@@ -100,17 +100,22 @@ class Network : public torch::nn::Module {
  protected:
   explicit Network(ModelConfig config);
 
+  [[nodiscard]] kernels::Precision precision() const { return precision_; }
+
   /// The parameter or statistic of this name.
   [[nodiscard]] const Tensor& weight(const std::string& name) const { return weights_.at(name); }
 
   /// NAME.weight and, where it exists, NAME.bias.
   [[nodiscard]] Tensor linear(const std::string& name, const Tensor& x) const;
   [[nodiscard]] Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}) const;
-  /// Two linear layers by name, with an activation between them.
-  [[nodiscard]] Tensor feed_forward(const std::string& first, const std::string& second, kernels::Activation activation,
-                                    const Tensor& x) const;
-  /// Attention of all nodes of an instance to all of them, from queries, keys and values side by side (B, N, 3d).
-  [[nodiscard]] static Tensor self_attention(const Tensor& qkv, std::size_t num_heads);
+  /// residual + two linear layers by name, with an activation between them.
+  [[nodiscard]] Tensor add_feed_forward(const Tensor& residual, const std::string& first, const std::string& second,
+                                        kernels::Activation activation, const Tensor& x) const;
+  /// residual + projected attention of all nodes of an instance to all of them: x (B, N, d), in_weight (3d, d) gives
+  /// queries, keys and values side by side.
+  [[nodiscard]] Tensor add_self_attention(const Tensor& residual, const Tensor& x, const Tensor& in_weight,
+                                          const Tensor& out_weight, const Tensor& out_bias,
+                                          std::size_t num_heads) const;
   /// Over all rows (all but the last dimension); batch statistics in training mode, running ones otherwise.
   [[nodiscard]] Tensor batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum);
   [[nodiscard]] Tensor layer_norm(const std::string& name, const Tensor& x, double epsilon) const;

@@ -37,12 +37,11 @@ std::vector<Tensor> Pointerformer::encode(const Tensor& points, Statistics stati
   for (std::size_t l = 0; l < config_.num_layers; ++l) {
     const std::string block = fmt::format("encoder.sequence.reversible_blocks.{}.", l);
     const Tensor attending = batch_norm(block + "f_block.mixing_layer_norm", x2, statistics, kMomentum);
-    const Tensor attended =
-        self_attention(linear(attending, weight(block + "f_block.mha.in_proj_weight")), config_.num_heads);
-    x1 = x1 + linear(block + "f_block.mha.out_proj", attended);
+    x1 = add_self_attention(x1, attending, weight(block + "f_block.mha.in_proj_weight"),
+                            weight(block + "f_block.mha.out_proj.weight"), {}, config_.num_heads);
     const Tensor normalised = batch_norm(block + "g_block.output_layer_norm", x1, statistics, kMomentum);
-    x2 = x2 + feed_forward(block + "g_block.feed_forward", block + "g_block.output_dense", kernels::Activation::kGelu,
-                           normalised);
+    x2 = add_feed_forward(x2, block + "g_block.feed_forward", block + "g_block.output_dense",
+                          kernels::Activation::kGelu, normalised);
   }
   return {x2, linear("decoder.Wk", x2), linear("decoder.Wq_graph", x2.mean(1)), features};
 }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/kernels/attention_block.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "puretour/kernels/aligned.h"
+#include "puretour/kernels/rows.h"
+
+namespace puretour::kernels {
+namespace {
+
+// Rows at a time: enough for full products, few enough for the second cache.
+constexpr std::size_t kRows = 192;
+
+// Consecutive groups of about kRows rows, numbered from the first of their rows on.
+struct Chunk {
+  std::size_t first_row = 0;
+  std::size_t num_rows = 0;
+  std::vector<Group> groups;
+};
+
+template <class Use>
+void for_chunks(std::span<const Group> groups, const Use& use) {
+  Chunk chunk;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (chunk.groups.empty()) chunk.first_row = groups[g].query_begin;
+    Group group = groups[g];
+    group.query_begin -= chunk.first_row;
+    group.key_begin -= chunk.first_row;
+    chunk.groups.push_back(group);
+    chunk.num_rows += group.num_queries;
+    if (g + 1 < groups.size() && chunk.num_rows + groups[g + 1].num_queries <= kRows) continue;
+    use(chunk);
+    chunk = {};
+  }
+}
+
+// Kept by every thread.
+struct Workspace {
+  AlignedVector<float> qkv;
+  AlignedVector<float> attended;
+  AlignedVector<float> qkv_gradient;
+  AlignedVector<float> attended_gradient;
+};
+
+Workspace& workspace() {
+  thread_local Workspace work;
+  return work;
+}
+
+void reserve(AlignedVector<float>& values, std::size_t count) {
+  if (values.size() < count) values.resize(count);
+}
+
+void attend(const AttentionBlock& block, const Chunk& chunk, const float* x, Workspace& work) {
+  const std::size_t dim = block.shape.dim();
+  const std::size_t stride = 3 * dim;
+  reserve(work.qkv, chunk.num_rows * stride);
+  reserve(work.attended, chunk.num_rows * dim);
+  block.project_in.apply(x, chunk.num_rows, work.qkv.data());
+  const float* qkv = work.qkv.data();
+  group_attention(chunk.groups, block.shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
+                  {work.attended.data(), dim}, block.precision());
+}
+
+}  // namespace
+
+void attention_block(const AttentionBlock& block, std::span<const Group> groups, const float* x, const float* residual,
+                     float* out) {
+  const std::size_t dim = block.shape.dim();
+  Workspace& work = workspace();
+  for_chunks(groups, [&](const Chunk& chunk) {
+    const std::size_t first = chunk.first_row * dim;
+    attend(block, chunk, x + first, work);
+    block.project_out.apply(work.attended.data(), chunk.num_rows, out + first);
+    if (residual != nullptr) add(out + first, residual + first, chunk.num_rows * dim);
+  });
+}
+
+void attention_block_gradient(const AttentionBlock& block, const TransposedAttentionBlock& transposed,
+                              std::span<const Group> groups, const float* x, const float* out_gradient,
+                              bool residual_is_x, float* x_gradient, const AttentionBlockGradient& sums) {
+  const std::size_t dim = block.shape.dim();
+  const std::size_t stride = 3 * dim;
+  const auto add_product =
+      block.precision() == Precision::kFloat ? add_transposed_product : add_transposed_product_bfloat16;
+  Workspace& work = workspace();
+  for_chunks(groups, [&](const Chunk& chunk) {
+    const std::size_t rows = chunk.num_rows;
+    const float* in = x + chunk.first_row * dim;
+    const float* incoming = out_gradient + chunk.first_row * dim;
+    float* outgoing = x_gradient + chunk.first_row * dim;
+    attend(block, chunk, in, work);
+    add_product(incoming, dim, dim, work.attended.data(), dim, dim, rows, sums.out_weight, dim);
+    if (sums.out_bias != nullptr) add_column_sums(incoming, rows, dim, dim, sums.out_bias);
+
+    reserve(work.attended_gradient, rows * dim);
+    transposed.project_out.apply(incoming, rows, work.attended_gradient.data());
+    work.qkv_gradient.assign(std::max(work.qkv_gradient.size(), rows * stride), 0);
+    const float* qkv = work.qkv.data();
+    float* qkv_gradient = work.qkv_gradient.data();
+    group_attention_gradient(chunk.groups, block.shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
+                             {work.attended_gradient.data(), dim}, {qkv_gradient, stride}, {qkv_gradient + dim, stride},
+                             {qkv_gradient + 2 * dim, stride}, block.precision());
+    add_product(qkv_gradient, stride, stride, in, dim, dim, rows, sums.in_weight, dim);
+    if (sums.in_bias != nullptr) add_column_sums(qkv_gradient, rows, stride, stride, sums.in_bias);
+    transposed.project_in.apply(qkv_gradient, rows, outgoing);
+    if (residual_is_x) add(outgoing, incoming, rows * dim);
+  });
+}
+
+}  // namespace puretour::kernels

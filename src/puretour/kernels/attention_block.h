@@ -1,0 +1,48 @@
+// Self-attention of groups of rows together with its projections: queries, keys, values and what was attended to stay
+// in the cache, and the backward pass computes them again. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "puretour/kernels/group_attention.h"
+#include "puretour/kernels/matrix.h"
+
+namespace puretour::kernels {
+
+struct AttentionBlock {
+  Linear project_in;   // dim -> queries, keys and values side by side
+  Linear project_out;  // dim -> dim
+  AttentionShape shape;
+
+  [[nodiscard]] Precision precision() const {
+    return project_in.rounded.empty() ? Precision::kFloat : Precision::kBfloat16;
+  }
+};
+
+/// out[r] = residual[r] + project_out(attention of row r within its group). The groups share out all rows in their
+/// order; each has the same rows as queries and as keys. `residual` may be null (none) or x.
+void attention_block(const AttentionBlock& block, std::span<const Group> groups, const float* x, const float* residual,
+                     float* out);
+
+/// The weights for the way back.
+struct TransposedAttentionBlock {
+  Linear project_in;   // queries, keys and values -> dim
+  Linear project_out;  // dim -> dim
+};
+
+/// Where the gradients are added: weights as [outputs][inputs]; null where there is no bias.
+struct AttentionBlockGradient {
+  float* in_weight = nullptr;
+  float* in_bias = nullptr;
+  float* out_weight = nullptr;
+  float* out_bias = nullptr;
+};
+
+/// From the gradient of `out`: writes that of x, adds those of the weights. With `residual_is_x` the gradient of x
+/// includes the share through the residual.
+void attention_block_gradient(const AttentionBlock& block, const TransposedAttentionBlock& transposed,
+                              std::span<const Group> groups, const float* x, const float* out_gradient,
+                              bool residual_is_x, float* x_gradient, const AttentionBlockGradient& sums);
+
+}  // namespace puretour::kernels

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/kernels/pairs.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "puretour/base/vectorize.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace puretour::kernels {
+namespace {
+
+constexpr std::size_t kTileRows = 6;
+
+PURETOUR_VECTORISED void round_row_plain(const float* row, std::size_t count, std::uint16_t* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::uint16_t>(bfloat16_bits(row[i]));
+}
+
+PURETOUR_VECTORISED void round_pair_plain(const float* first, const float* second, std::size_t count,
+                                          std::uint32_t* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = bfloat16_bits(first[i]) | (bfloat16_bits(second[i]) << 16U);
+}
+
+#if defined(__x86_64__)
+// The same by the instruction for it, which takes numbers below the smallest normal one for zero, as the products do.
+__attribute__((target("avx512f,avx512bw,avx512bf16"))) void round_row_native(const float* row, std::size_t count,
+                                                                             std::uint16_t* out) {
+  std::size_t i = 0;
+  for (; i + 2 * kBlock <= count; i += 2 * kBlock) {
+    const __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(row + i + kBlock), _mm512_loadu_ps(row + i));
+    _mm512_storeu_si512(out + i, reinterpret_cast<__m512i>(both));
+  }
+  for (; i < count; ++i) out[i] = static_cast<std::uint16_t>(bfloat16_bits(row[i]));
+}
+
+__attribute__((target("avx512f,avx512bw,avx512bf16"))) void round_pair_native(const float* first, const float* second,
+                                                                              std::size_t count, std::uint32_t* out) {
+  // Value i of the lower half beside value i of the upper half.
+  alignas(64) std::uint16_t order[2 * kBlock];
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    order[2 * i] = static_cast<std::uint16_t>(i);
+    order[2 * i + 1] = static_cast<std::uint16_t>(i + kBlock);
+  }
+  const __m512i interleave = _mm512_load_si512(order);
+  std::size_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) {
+    const __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(second + i), _mm512_loadu_ps(first + i));
+    _mm512_storeu_si512(out + i, _mm512_permutexvar_epi16(interleave, reinterpret_cast<__m512i>(both)));
+  }
+  for (; i < count; ++i) out[i] = bfloat16_bits(first[i]) | (bfloat16_bits(second[i]) << 16U);
+}
+#endif
+
+PURETOUR_VECTORISED void round_single_plain(const float* first, std::size_t count, std::uint32_t* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = bfloat16_bits(first[i]);
+}
+
+#if defined(__x86_64__)
+// Words are exchanged between ever larger blocks.
+__attribute__((target("avx512f"))) void transpose_block_avx512(const std::uint32_t* from, std::size_t from_stride,
+                                                               std::uint32_t* to, std::size_t to_stride) {
+  // Masks that choose all: compilers warn of the functions without one.
+  constexpr __mmask16 kAll = 0xFFFF;
+  constexpr __mmask8 kAllOfEight = 0xFF;
+  __m512i x[kBlock];
+  __m512i y[kBlock];
+  for (std::size_t r = 0; r < kBlock; ++r) x[r] = _mm512_loadu_si512(from + r * from_stride);
+  for (std::size_t r = 0; r < kBlock; r += 2) {
+    y[r] = _mm512_maskz_unpacklo_epi32(kAll, x[r], x[r + 1]);
+    y[r + 1] = _mm512_maskz_unpackhi_epi32(kAll, x[r], x[r + 1]);
+  }
+  // x[4 g + c]: column c of every group of four, of rows 4 g .. 4 g + 3.
+  for (std::size_t r = 0; r < kBlock; r += 4) {
+    x[r] = _mm512_maskz_unpacklo_epi64(kAllOfEight, y[r], y[r + 2]);
+    x[r + 1] = _mm512_maskz_unpackhi_epi64(kAllOfEight, y[r], y[r + 2]);
+    x[r + 2] = _mm512_maskz_unpacklo_epi64(kAllOfEight, y[r + 1], y[r + 3]);
+    x[r + 3] = _mm512_maskz_unpackhi_epi64(kAllOfEight, y[r + 1], y[r + 3]);
+  }
+  for (std::size_t c = 0; c < 4; ++c) {
+    const __m512i upper_even = _mm512_maskz_shuffle_i32x4(kAll, x[c], x[4 + c], 0x88);  // groups 0 and 2
+    const __m512i upper_odd = _mm512_maskz_shuffle_i32x4(kAll, x[c], x[4 + c], 0xDD);   // groups 1 and 3
+    const __m512i lower_even = _mm512_maskz_shuffle_i32x4(kAll, x[8 + c], x[12 + c], 0x88);
+    const __m512i lower_odd = _mm512_maskz_shuffle_i32x4(kAll, x[8 + c], x[12 + c], 0xDD);
+    _mm512_storeu_si512(to + c * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_even, lower_even, 0x88));
+    _mm512_storeu_si512(to + (4 + c) * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_odd, lower_odd, 0x88));
+    _mm512_storeu_si512(to + (8 + c) * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_even, lower_even, 0xDD));
+    _mm512_storeu_si512(to + (12 + c) * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_odd, lower_odd, 0xDD));
+  }
+}
+#endif
+
+// sum += first of the pairs * first of `pair` + second * second, for sixteen columns.
+template <int kLanes>
+struct FloatPairs {
+  using B = Block<kLanes>;
+  using Int = typename B::Int;
+  B low;
+  B high;
+
+  PURETOUR_INLINE static void load(FloatPairs& p, const std::uint32_t* from) {
+    for (std::size_t r = 0; r < B::kRegisters; ++r) {
+      Int bits;
+      std::memcpy(&bits, from + r * kLanes, sizeof bits);
+      const Int low_bits = bits << 16;
+      const Int high_bits = bits & static_cast<std::int32_t>(0xFFFF0000U);
+      std::memcpy(&p.low.part[r], &low_bits, sizeof low_bits);
+      std::memcpy(&p.high.part[r], &high_bits, sizeof high_bits);
+    }
+  }
+  PURETOUR_INLINE static void add_products(B& sum, std::uint32_t pair, const FloatPairs& p) {
+    B::add_scaled(sum, std::bit_cast<float>(pair << 16U), p.low);
+    B::add_scaled(sum, std::bit_cast<float>(pair & 0xFFFF0000U), p.high);
+  }
+};
+
+// kRows x 16 sums: out[r][c] = start + sum over k of pairs left[r * left_stride + k] . right[k * 16 + c].
+template <int kLanes, std::size_t kRows>
+PURETOUR_INLINE void tile(const std::uint32_t* left, std::size_t left_stride, const std::uint32_t* right,
+                          std::size_t right_step, std::size_t num_pairs, Block<kLanes> (&sums)[kRows]) {
+  for (std::size_t k = 0; k < num_pairs; ++k) {
+    FloatPairs<kLanes> row;
+    FloatPairs<kLanes>::load(row, right + k * right_step);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      FloatPairs<kLanes>::add_products(sums[r], left[r * left_stride + k], row);
+    }
+  }
+}
+
+#if defined(__x86_64__)
+// The same with the instruction for it.
+template <std::size_t kRows>
+__attribute__((target("avx512f,avx512bw,avx512bf16"), always_inline)) inline void native_tile(
+    const std::uint32_t* left, std::size_t left_stride, const std::uint32_t* right, std::size_t right_step,
+    std::size_t num_pairs, __m512 (&sums)[kRows]) {
+  for (std::size_t k = 0; k < num_pairs; ++k) {
+    const auto row = reinterpret_cast<__m512bh>(_mm512_loadu_si512(right + k * right_step));
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const auto pair = reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(left[r * left_stride + k])));
+      sums[r] = _mm512_dpbf16_ps(sums[r], pair, row);
+    }
+  }
+}
+#endif
+
+struct Tile {
+  const std::uint32_t* left;
+  std::size_t left_stride;
+  const std::uint32_t* right;
+  std::size_t right_step;
+  std::size_t num_pairs;
+  const float* start;        // first values of the sums; null: zero
+  std::size_t start_stride;  // 0: the same for all rows
+  float* out;
+  std::size_t out_stride;
+  std::size_t columns;  // that are written, and read of start: 16 but at the edge
+};
+
+template <int kLanes, std::size_t kRows>
+PURETOUR_INLINE void run_tile(const Tile& t) {
+  using B = Block<kLanes>;
+  B sums[kRows];
+  for (std::size_t r = 0; r < kRows; ++r) {
+    float lanes[kBlock] = {};
+    if (t.start != nullptr) std::memcpy(lanes, t.start + r * t.start_stride, t.columns * sizeof(float));
+    B::load(sums[r], lanes);
+  }
+  tile<kLanes, kRows>(t.left, t.left_stride, t.right, t.right_step, t.num_pairs, sums);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    float lanes[kBlock];
+    B::store(sums[r], lanes);
+    std::memcpy(t.out + r * t.out_stride, lanes, t.columns * sizeof(float));
+  }
+}
+
+template <int kLanes>
+PURETOUR_INLINE void run_float_tile_impl(const Tile& t, std::size_t rows) {
+  if (rows == kTileRows) return run_tile<kLanes, kTileRows>(t);
+  for (std::size_t r = 0; r < rows; ++r) {
+    Tile one = t;
+    one.left += r * t.left_stride;
+    one.out += r * t.out_stride;
+    if (one.start != nullptr) one.start += r * t.start_stride;
+    run_tile<kLanes, 1>(one);
+  }
+}
+
+PURETOUR_KERNEL(run_float_tile, (const Tile& t, std::size_t rows), (t, rows))
+
+#if defined(__x86_64__)
+template <std::size_t kRows>
+__attribute__((target("avx512f,avx512bw,avx512bf16"), always_inline)) inline void run_native_tile(const Tile& t) {
+  const auto mask = static_cast<__mmask16>((1U << t.columns) - 1U);
+  __m512 sums[kRows];
+  for (std::size_t r = 0; r < kRows; ++r) {
+    sums[r] = t.start == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, t.start + r * t.start_stride);
+  }
+  native_tile<kRows>(t.left, t.left_stride, t.right, t.right_step, t.num_pairs, sums);
+  for (std::size_t r = 0; r < kRows; ++r) _mm512_mask_storeu_ps(t.out + r * t.out_stride, mask, sums[r]);
+}
+
+// All tiles of rows x one panel.
+__attribute__((target("avx512f,avx512bw,avx512bf16"))) void run_native_panel(Tile t, std::size_t num_rows) {
+  while (num_rows >= kTileRows) {
+    run_native_tile<kTileRows>(t);
+    t.left += kTileRows * t.left_stride;
+    t.out += kTileRows * t.out_stride;
+    if (t.start != nullptr) t.start += kTileRows * t.start_stride;
+    num_rows -= kTileRows;
+  }
+  switch (num_rows) {
+    case 1:
+      return run_native_tile<1>(t);
+    case 2:
+      return run_native_tile<2>(t);
+    case 3:
+      return run_native_tile<3>(t);
+    case 4:
+      return run_native_tile<4>(t);
+    case 5:
+      return run_native_tile<5>(t);
+    default:
+      return;
+  }
+}
+#endif
+
+void run_float_panel(Tile t, std::size_t num_rows) {
+  for (std::size_t r = 0; r < num_rows; r += kTileRows) {
+    const std::size_t count = std::min(kTileRows, num_rows - r);
+    run_float_tile(t, count);
+    t.left += count * t.left_stride;
+    t.out += count * t.out_stride;
+    if (t.start != nullptr) t.start += count * t.start_stride;
+  }
+}
+
+void run_panel(const Tile& t, std::size_t num_rows) {
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::kAvx512Bf16) return run_native_panel(t, num_rows);
+#endif
+  run_float_panel(t, num_rows);
+}
+
+}  // namespace
+
+void round_row(const float* row, std::size_t count, std::uint16_t* out) {
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::kAvx512Bf16) return round_row_native(row, count, out);
+#endif
+  round_row_plain(row, count, out);
+}
+
+void round_pair(const float* first, const float* second, std::size_t count, std::uint32_t* out) {
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::kAvx512Bf16) return round_pair_native(first, second, count, out);
+#endif
+  round_pair_plain(first, second, count, out);
+}
+
+void round_single(const float* first, std::size_t count, std::uint32_t* out) {
+  round_single_plain(first, count, out);
+}
+
+void transpose_block(const std::uint32_t* from, std::size_t from_stride, std::uint32_t* to, std::size_t to_stride) {
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::kAvx512) return transpose_block_avx512(from, from_stride, to, to_stride);
+#endif
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    for (std::size_t c = 0; c < kBlock; ++c) to[c * to_stride + r] = from[r * from_stride + c];
+  }
+}
+
+void multiply_pairs(const PairProduct& p) {
+  if (active_isa() >= Isa::kAmx && p.num_pairs % kTilePairs == 0) return multiply_tiles(p);
+  for (std::size_t c = 0; c < p.columns; c += kBlock) {
+    run_panel({p.left, p.left_stride, p.right + c / kBlock * p.panel_stride, p.right_step, p.num_pairs,
+               p.start == nullptr ? nullptr : p.start + c, p.start_stride, p.out + c, p.out_stride,
+               std::min(kBlock, p.columns - c)},
+              p.num_rows);
+  }
+}
+
+}  // namespace puretour::kernels

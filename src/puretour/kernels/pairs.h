@@ -1,0 +1,37 @@
+// Numbers rounded to bfloat16, in pairs: how they are made, turned and multiplied.
+//
+// A pair is a 32-bit word of two numbers that follow each other in the direction of a sum, the first one below.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "puretour/kernels/amx.h"
+#include "puretour/kernels/simd.h"
+
+namespace puretour::kernels {
+
+/// The bits of the nearest bfloat16, ties to even; NaN stays NaN.
+PURETOUR_INLINE std::uint32_t bfloat16_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t nearest = (bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U;
+  const std::uint32_t quiet_nan = (bits >> 16U) | 0x40U;
+  return (bits & 0x7FFFFFFFU) > 0x7F800000U ? quiet_nan : nearest;
+}
+
+/// out[i] = row[i], for i < count.
+void round_row(const float* row, std::size_t count, std::uint16_t* out);
+/// out[i] = the pair of first[i] and second[i].
+void round_pair(const float* first, const float* second, std::size_t count, std::uint32_t* out);
+/// out[i] = the pair of first[i] and zero.
+void round_single(const float* first, std::size_t count, std::uint32_t* out);
+
+/// to[c][r] = from[r][c] for sixteen rows and columns of 32 bits.
+void transpose_block(const std::uint32_t* from, std::size_t from_stride, std::uint32_t* to, std::size_t to_stride);
+
+/// The product by the best instructions that this CPU has; see PairProduct for what must be zero.
+void multiply_pairs(const PairProduct& product);
+
+}  // namespace puretour::kernels

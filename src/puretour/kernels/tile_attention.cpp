@@ -1,0 +1,409 @@
+// Scores are computed with the keys down and the queries across, so that a register holds one key for sixteen queries:
+// the softmax of a query runs down a lane, without sums across a register. Every matrix that a product needs is brought
+// into the form that the product reads: rows of pairs for left factors, panels of pairs for right ones (pairs.h).
+// SPDX-License-Identifier: MIT
+#include "puretour/kernels/tile_attention.h"
+#include "puretour/kernels/aligned.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "puretour/base/error.h"
+#include "puretour/kernels/pairs.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace puretour::kernels {
+
+#if defined(__x86_64__)
+namespace {
+
+#define PURETOUR_TILE_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16")))
+#define PURETOUR_TILE_INLINE __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"), always_inline)) inline
+
+constexpr std::size_t kDim = 16;  // channels of a head
+// Queries at a time: their scores stay in the first cache, and four panels fill the matrix unit.
+constexpr std::size_t kQueryBlock = 64;
+constexpr float kMasked = -1e30F;
+// Masks that choose all: compilers warn of the functions without one.
+constexpr __mmask16 kAll = 0xFFFF;
+
+// Pairs of the channels of a head; the matrix unit wants whole tiles, half of them zero.
+std::size_t head_pairs() {
+  return active_isa() >= Isa::kAmx ? kTilePairs : kDim / 2;
+}
+
+// [row][pairs of channels] in a stride of kTilePairs, for rows of channels times `factor`. The upper half stays zero.
+struct ChannelPairs {
+  AlignedVector<std::uint32_t> pairs;
+
+  void reserve(std::size_t rows) { pairs.resize(std::max(pairs.size(), padded(rows) * kTilePairs)); }
+  PURETOUR_TILE_TARGET void fill(const float* rows, std::size_t stride, std::size_t count, float factor) {
+    const __m512 factors = _mm512_set1_ps(factor);
+    for (std::size_t r = 0; r < count; ++r) {
+      const auto rounded = reinterpret_cast<__m512i>(
+          _mm512_cvtne2ps_pbh(_mm512_setzero_ps(), _mm512_mul_ps(_mm512_loadu_ps(rows + r * stride), factors)));
+      _mm512_storeu_si512(pairs.data() + r * kTilePairs, rounded);
+    }
+    // Whole tiles take part in transpositions, whose results are factors of zero: they must be finite.
+    for (std::size_t r = count; r < padded(count); ++r) std::memset(pairs.data() + r * kTilePairs, 0, 64);
+  }
+  // Panel p: [pairs of channels][sixteen rows].
+  void transpose(std::size_t count, AlignedVector<std::uint32_t>& panels) const {
+    for (std::size_t r = 0; r < count; r += kBlock) {
+      transpose_block(pairs.data() + r * kTilePairs, kTilePairs, panels.data() + r * kTilePairs, kBlock);
+    }
+  }
+};
+
+// [pair of rows][channels] of whole tiles; what is missing is zero.
+void fill_row_pairs(const float* rows, std::size_t stride, std::size_t count, AlignedVector<std::uint32_t>& pairs) {
+  for (std::size_t k = 0; k < padded((count + 1) / 2); ++k) {
+    const float* first = rows + 2 * k * stride;
+    std::uint32_t* to = pairs.data() + k * kDim;
+    if (2 * k + 1 < count) {
+      round_pair(first, first + stride, kDim, to);
+    } else if (2 * k < count) {
+      round_single(first, kDim, to);
+    } else {
+      std::fill_n(to, kDim, 0);
+    }
+  }
+}
+
+// [channel][pairs of rows] from the same.
+void transpose_row_pairs(const AlignedVector<std::uint32_t>& pairs, std::size_t num_pairs,
+                         AlignedVector<std::uint32_t>& columns) {
+  for (std::size_t k = 0; k < num_pairs; k += kBlock) {
+    transpose_block(pairs.data() + k * kDim, kDim, columns.data() + k, num_pairs);
+  }
+}
+
+// Memory that a thread keeps from call to call. Whole tiles: what lies behind the last key or query is finite.
+struct Workspace {
+  std::size_t key_pairs = 0;  // padded to whole tiles
+
+  ChannelPairs key_rows;
+  ChannelPairs value_rows;
+  ChannelPairs query_rows;
+  ChannelPairs gradient_rows;
+  AlignedVector<std::uint32_t> row_pairs;      // of keys or values
+  AlignedVector<std::uint32_t> key_columns;    // [channel][pairs of keys]
+  AlignedVector<std::uint32_t> value_columns;  // [channel][pairs of keys]
+  AlignedVector<std::uint32_t> query_panels;   // [panel][pairs of channels][queries]
+  AlignedVector<std::uint32_t> gradient_panels;
+  AlignedVector<std::uint32_t> query_pairs;  // [pairs of queries][channels]
+  AlignedVector<std::uint32_t> gradient_pairs;
+  AlignedVector<float> scores;               // [key][queries of the block]
+  AlignedVector<float> weight_gradients;     // [key][queries of the block]
+  AlignedVector<std::uint32_t> pair_panels;  // [panel][pairs of keys][queries]: weights, or gradients of scores
+  AlignedVector<std::uint32_t> weight_rows;  // [key][pairs of queries]
+  AlignedVector<std::uint32_t> score_gradient_rows;
+  AlignedVector<float> turned;                  // [channel][queries of the block]
+  alignas(64) float factors[kQueryBlock] = {};  // 1 / sum of the weights of a query
+
+  void reserve(std::size_t num_keys, bool backward) {
+    const std::size_t keys = padded(num_keys);
+    key_pairs = padded((num_keys + 1) / 2);
+    const auto at_least = [](auto& values, std::size_t count) { values.resize(std::max(values.size(), count)); };
+    key_rows.reserve(keys);
+    query_rows.reserve(kQueryBlock);
+    at_least(row_pairs, key_pairs * kDim);
+    at_least(query_panels, kQueryBlock * kTilePairs);
+    at_least(scores, keys * kQueryBlock);
+    at_least(pair_panels, key_pairs * kQueryBlock);
+    at_least(turned, kDim * kQueryBlock);
+    if (!backward) return at_least(value_columns, kDim * key_pairs);
+    value_rows.reserve(keys);
+    gradient_rows.reserve(kQueryBlock);
+    at_least(key_columns, kDim * key_pairs);
+    at_least(gradient_panels, kQueryBlock * kTilePairs);
+    at_least(query_pairs, kQueryBlock / 2 * kDim);
+    at_least(gradient_pairs, kQueryBlock / 2 * kDim);
+    at_least(weight_gradients, keys * kQueryBlock);
+    at_least(weight_rows, keys * kQueryBlock / 2);
+    at_least(score_gradient_rows, keys * kQueryBlock / 2);
+  }
+};
+
+Workspace& workspace() {
+  thread_local Workspace work;
+  return work;
+}
+
+// Which keys sixteen queries see.
+struct Sight {
+  const std::int32_t* ranks;  // null: all
+  __m512i least;              // rank that a query sees at least
+
+  PURETOUR_TILE_INLINE static Sight of(const Group& group, std::size_t first_query) {
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return {group.ranks,
+            _mm512_add_epi32(_mm512_set1_epi32(group.first_rank + static_cast<std::int32_t>(first_query)), lanes)};
+  }
+  PURETOUR_TILE_INLINE __m512 masked(__m512 scores, std::size_t key) const {
+    if (ranks == nullptr) return scores;
+    const __mmask16 visible = _mm512_cmpge_epi32_mask(_mm512_set1_epi32(ranks[key]), least);
+    return _mm512_mask_blend_ps(visible, _mm512_set1_ps(kMasked), scores);
+  }
+};
+
+// 2^x for x <= 0: relative error below 5e-6, much less than the rounding of the results.
+PURETOUR_TILE_INLINE __m512 power_of_two(__m512 x) {
+  const __m512 whole = _mm512_maskz_roundscale_ps(kAll, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m512 f = _mm512_sub_ps(x, whole);  // |f| <= 0.5
+  // Taylor of 2^f.
+  __m512 p = _mm512_set1_ps(1.3333558e-3F);
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(9.6181291e-3F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(5.5504109e-2F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(2.4022651e-1F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(6.9314718e-1F));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0F));
+  return _mm512_maskz_scalef_ps(kAll, p, whole);
+}
+
+PURETOUR_TILE_INLINE __m512 largest_of(const Sight& sight, const float* scores, std::size_t num_keys) {
+  __m512 largest = _mm512_set1_ps(kMasked);
+  for (std::size_t k = 0; k < num_keys; ++k) {
+    largest = _mm512_maskz_max_ps(kAll, largest, sight.masked(_mm512_loadu_ps(scores + k * kQueryBlock), k));
+  }
+  return largest;
+}
+
+PURETOUR_TILE_INLINE __m512i interleaving() {
+  return _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19,
+                          3, 18, 2, 17, 1, 16, 0);
+}
+
+PURETOUR_TILE_INLINE void store_pair(std::uint32_t* to, __m512 first, __m512 second, __m512i order) {
+  const auto both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first));
+  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(order, both));
+}
+
+PURETOUR_TILE_INLINE void store_half_row(std::uint32_t* to, __m512 values) {
+  const __m256bh rounded = _mm512_cvtneps_pbh(values);
+  std::memcpy(to, &rounded, sizeof rounded);
+}
+
+// Scores (of base 2) of one panel -> weights before the division by their sums, as pairs of keys; returns 1 / sums.
+PURETOUR_TILE_TARGET __m512 softmax_panel(const Sight& sight, const float* scores, std::size_t num_keys,
+                                          std::size_t key_pairs, std::uint32_t* pairs) {
+  const __m512 largest = largest_of(sight, scores, num_keys);
+  const __m512i order = interleaving();
+  __m512 sum = _mm512_setzero_ps();
+  const auto weight = [&](std::size_t k)
+      __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"), always_inline)) {
+    const __m512 score = sight.masked(_mm512_loadu_ps(scores + k * kQueryBlock), k);
+    const __m512 result = power_of_two(_mm512_sub_ps(score, largest));
+    sum = _mm512_add_ps(sum, result);
+    return result;
+  };
+  std::size_t k = 0;
+  for (; k + 2 <= num_keys; k += 2) {
+    const __m512 first = weight(k);
+    const __m512 second = weight(k + 1);
+    store_pair(pairs + k / 2 * kBlock, first, second, order);
+  }
+  if (k < num_keys) {
+    store_pair(pairs + k / 2 * kBlock, weight(k), _mm512_setzero_ps(), order);
+    k += 2;
+  }
+  for (; k / 2 < key_pairs; k += 2) _mm512_storeu_si512(pairs + k / 2 * kBlock, _mm512_setzero_si512());
+  return _mm512_div_ps(_mm512_set1_ps(1), sum);
+}
+
+// One panel of scores (of base 2) and gradients of the weights -> weights and gradients of the scores by rows of keys,
+// the latter also by pairs of keys.
+PURETOUR_TILE_TARGET void softmax_gradient_panel(const Sight& sight, float* scores, const float* gradients,
+                                                 std::size_t num_keys, std::size_t key_pairs, float scale,
+                                                 std::uint32_t* weight_rows, std::uint32_t* gradient_rows,
+                                                 std::uint32_t* gradient_pairs) {
+  const __m512 largest = largest_of(sight, scores, num_keys);
+  __m512 sum = _mm512_setzero_ps();
+  __m512 dot = _mm512_setzero_ps();
+  for (std::size_t k = 0; k < num_keys; ++k) {
+    const __m512 score = sight.masked(_mm512_loadu_ps(scores + k * kQueryBlock), k);
+    const __m512 weight = power_of_two(_mm512_sub_ps(score, largest));
+    sum = _mm512_add_ps(sum, weight);
+    dot = _mm512_fmadd_ps(weight, _mm512_loadu_ps(gradients + k * kQueryBlock), dot);
+    _mm512_storeu_ps(scores + k * kQueryBlock, weight);
+  }
+  const __m512 factor = _mm512_div_ps(_mm512_set1_ps(1), sum);
+  const __m512 mean = _mm512_mul_ps(dot, factor);
+  const __m512 scales = _mm512_set1_ps(scale);
+  const __m512i order = interleaving();
+  const auto gradient = [&](std::size_t k)
+      __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"), always_inline)) {
+    const __m512 weight = _mm512_mul_ps(_mm512_loadu_ps(scores + k * kQueryBlock), factor);
+    const __m512 difference = _mm512_sub_ps(_mm512_loadu_ps(gradients + k * kQueryBlock), mean);
+    const __m512 result = _mm512_mul_ps(_mm512_mul_ps(weight, difference), scales);
+    store_half_row(weight_rows + k * kQueryBlock / 2, weight);
+    store_half_row(gradient_rows + k * kQueryBlock / 2, result);
+    return result;
+  };
+  std::size_t k = 0;
+  for (; k + 2 <= num_keys; k += 2) {
+    const __m512 first = gradient(k);
+    const __m512 second = gradient(k + 1);
+    store_pair(gradient_pairs + k / 2 * kBlock, first, second, order);
+  }
+  if (k < num_keys) {
+    store_pair(gradient_pairs + k / 2 * kBlock, gradient(k), _mm512_setzero_ps(), order);
+    k += 2;
+  }
+  for (; k / 2 < key_pairs; k += 2) _mm512_storeu_si512(gradient_pairs + k / 2 * kBlock, _mm512_setzero_si512());
+}
+
+PURETOUR_TILE_TARGET void softmax_panels(const Group& group, std::size_t first_query, std::size_t num_panels,
+                                         Workspace& work) {
+  for (std::size_t p = 0; p < num_panels; ++p) {
+    const Sight sight = Sight::of(group, first_query + p * kBlock);
+    const __m512 factors = softmax_panel(sight, work.scores.data() + p * kBlock, group.num_keys, work.key_pairs,
+                                         work.pair_panels.data() + p * work.key_pairs * kBlock);
+    _mm512_storeu_ps(work.factors + p * kBlock, factors);
+  }
+}
+
+PURETOUR_TILE_TARGET void softmax_gradient_panels(const Group& group, std::size_t first_query, std::size_t num_panels,
+                                                  float scale, Workspace& work) {
+  for (std::size_t p = 0; p < num_panels; ++p) {
+    softmax_gradient_panel(Sight::of(group, first_query + p * kBlock), work.scores.data() + p * kBlock,
+                           work.weight_gradients.data() + p * kBlock, group.num_keys, work.key_pairs, scale,
+                           work.weight_rows.data() + p * kBlock / 2, work.score_gradient_rows.data() + p * kBlock / 2,
+                           work.pair_panels.data() + p * work.key_pairs * kBlock);
+  }
+}
+
+// rows[q][channel] = turned[channel][q] * factors[q] for q < count (at most a panel).
+PURETOUR_TILE_TARGET void turn_back(const float* turned, const float* factors, std::size_t count, float* rows,
+                                    std::size_t stride) {
+  alignas(64) std::uint32_t block[kDim * kBlock];
+  alignas(64) std::uint32_t result[kDim * kBlock];
+  const __m512 factor = factors == nullptr ? _mm512_set1_ps(1) : _mm512_loadu_ps(factors);
+  for (std::size_t c = 0; c < kDim; ++c) {
+    _mm512_store_ps(block + c * kBlock, _mm512_mul_ps(_mm512_loadu_ps(turned + c * kQueryBlock), factor));
+  }
+  transpose_block(block, kBlock, result, kBlock);
+  for (std::size_t q = 0; q < count; ++q) std::memcpy(rows + q * stride, result + q * kDim, sizeof(float) * kDim);
+}
+
+constexpr float kLog2E = 1.44269504F;
+
+// turned = columns . panels: what the queries of a block get of the rows that `columns` were made of.
+void multiply_columns(const AlignedVector<std::uint32_t>& columns, Workspace& work, std::size_t num_panels) {
+  multiply_pairs({columns.data(), work.key_pairs, work.pair_panels.data(), kBlock, work.key_pairs * kBlock,
+                  work.key_pairs, nullptr, 0, work.turned.data(), kQueryBlock, kDim, num_panels * kBlock});
+}
+
+// out[key][query] = rows . panels, over the channels.
+void multiply_rows(const ChannelPairs& rows, std::size_t num_keys, const AlignedVector<std::uint32_t>& panels,
+                   std::size_t num_panels, AlignedVector<float>& out) {
+  multiply_pairs({rows.pairs.data(), kTilePairs, panels.data(), kBlock, kTilePairs * kBlock, head_pairs(), nullptr, 0,
+                  out.data(), kQueryBlock, num_keys, num_panels * kBlock});
+}
+
+// sums[key] += rows of pairs of queries . pairs of rows of the queries.
+void add_over_queries(const AlignedVector<std::uint32_t>& rows, const AlignedVector<std::uint32_t>& pairs,
+                      std::size_t num_queries, std::size_t num_keys, float* sums, std::size_t stride) {
+  multiply_pairs({rows.data(), kQueryBlock / 2, pairs.data(), kDim, 0, padded((num_queries + 1) / 2), sums, stride,
+                  sums, stride, num_keys, kDim});
+}
+
+}  // namespace
+
+bool tiles_take(const AttentionShape& shape) {
+  return active_isa() >= Isa::kAvx512Bf16 && shape.head_dim == kDim;
+}
+
+void tile_attention(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys, Rows values,
+                    MutableRows out) {
+  Workspace& work = workspace();
+  for (const Group& group : groups) {
+    work.reserve(group.num_keys, false);
+    for (std::size_t head = 0; head < shape.num_heads; ++head) {
+      const std::size_t first = head * kDim;
+      work.key_rows.fill(keys.data + group.key_begin * keys.stride + first, keys.stride, group.num_keys, 1);
+      fill_row_pairs(values.data + group.key_begin * values.stride + first, values.stride, group.num_keys,
+                     work.row_pairs);
+      transpose_row_pairs(work.row_pairs, work.key_pairs, work.value_columns);
+      for (std::size_t begin = 0; begin < group.num_queries; begin += kQueryBlock) {
+        const std::size_t count = std::min(kQueryBlock, group.num_queries - begin);
+        const std::size_t num_panels = padded(count) / kBlock;
+        const std::size_t row = group.query_begin + begin;
+        work.query_rows.fill(queries.data + row * queries.stride + first, queries.stride, count, shape.scale * kLog2E);
+        work.query_rows.transpose(count, work.query_panels);
+        multiply_rows(work.key_rows, group.num_keys, work.query_panels, num_panels, work.scores);
+        softmax_panels(group, begin, num_panels, work);
+        multiply_columns(work.value_columns, work, num_panels);
+        for (std::size_t p = 0; p < num_panels; ++p) {
+          turn_back(work.turned.data() + p * kBlock, work.factors + p * kBlock, std::min(kBlock, count - p * kBlock),
+                    out.data + (row + p * kBlock) * out.stride + first, out.stride);
+        }
+      }
+    }
+  }
+}
+
+void tile_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
+                             Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
+                             MutableRows value_gradient) {
+  Workspace& work = workspace();
+  for (const Group& group : groups) {
+    work.reserve(group.num_keys, true);
+    for (std::size_t head = 0; head < shape.num_heads; ++head) {
+      const std::size_t first = head * kDim;
+      const float* group_keys = keys.data + group.key_begin * keys.stride + first;
+      work.key_rows.fill(group_keys, keys.stride, group.num_keys, 1);
+      work.value_rows.fill(values.data + group.key_begin * values.stride + first, values.stride, group.num_keys, 1);
+      fill_row_pairs(group_keys, keys.stride, group.num_keys, work.row_pairs);
+      transpose_row_pairs(work.row_pairs, work.key_pairs, work.key_columns);
+      for (std::size_t begin = 0; begin < group.num_queries; begin += kQueryBlock) {
+        const std::size_t count = std::min(kQueryBlock, group.num_queries - begin);
+        const std::size_t num_panels = padded(count) / kBlock;
+        const std::size_t row = group.query_begin + begin;
+        const float* block_queries = queries.data + row * queries.stride + first;
+        const float* incoming = out_gradient.data + row * out_gradient.stride + first;
+        work.query_rows.fill(block_queries, queries.stride, count, shape.scale * kLog2E);
+        work.query_rows.transpose(count, work.query_panels);
+        work.gradient_rows.fill(incoming, out_gradient.stride, count, 1);
+        work.gradient_rows.transpose(count, work.gradient_panels);
+        fill_row_pairs(block_queries, queries.stride, count, work.query_pairs);
+        fill_row_pairs(incoming, out_gradient.stride, count, work.gradient_pairs);
+
+        multiply_rows(work.key_rows, group.num_keys, work.query_panels, num_panels, work.scores);
+        multiply_rows(work.value_rows, group.num_keys, work.gradient_panels, num_panels, work.weight_gradients);
+        softmax_gradient_panels(group, begin, num_panels, shape.scale, work);
+        add_over_queries(work.score_gradient_rows, work.query_pairs, count, group.num_keys,
+                         key_gradient.data + group.key_begin * key_gradient.stride + first, key_gradient.stride);
+        add_over_queries(work.weight_rows, work.gradient_pairs, count, group.num_keys,
+                         value_gradient.data + group.key_begin * value_gradient.stride + first, value_gradient.stride);
+        multiply_columns(work.key_columns, work, num_panels);
+        for (std::size_t p = 0; p < num_panels; ++p) {
+          turn_back(work.turned.data() + p * kBlock, nullptr, std::min(kBlock, count - p * kBlock),
+                    query_gradient.data + (row + p * kBlock) * query_gradient.stride + first, query_gradient.stride);
+        }
+      }
+    }
+  }
+}
+
+#else
+
+bool tiles_take(const AttentionShape& /*shape*/) {
+  return false;
+}
+
+void tile_attention(std::span<const Group>, const AttentionShape&, Rows, Rows, Rows, MutableRows) {
+  throw InternalError("tile_attention: this CPU has no instructions for it");
+}
+
+void tile_attention_gradient(std::span<const Group>, const AttentionShape&, Rows, Rows, Rows, Rows, MutableRows,
+                             MutableRows, MutableRows) {
+  throw InternalError("tile_attention_gradient: this CPU has no instructions for it");
+}
+
+#endif
+
+}  // namespace puretour::kernels
