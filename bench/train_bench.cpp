@@ -4,8 +4,9 @@
 //
 // Without arguments: the attention model at 50 and 100 nodes, INViT at 100 with one state encoder, Pointerformer at 50,
 // in both precisions.
-// Medians over the steps after the first; every step of one method is followed by one of the other, so that a busy
-// machine is unfair to both alike. SPDX-License-Identifier: MIT
+// GFLOPS are those that the step needs by arithmetic, as a share of what products in the first cache reach on all
+// threads. Medians over the steps after the first; every step of one method is followed by one of the other, so that a
+// busy machine is unfair to both alike. SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -13,17 +14,23 @@
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "puretour/base/build_info.h"
 #include "puretour/base/isa.h"
 #include "puretour/base/parallel.h"
+#include "puretour/kernels/aligned.h"
+#include "puretour/kernels/matrix.h"
+#include "puretour/models/config.h"
 #include "puretour/train/memory.h"
 #include "puretour/train/trainer.h"
 
 namespace {
 
-using puretour::train::PhaseSeconds;
+using puretour::train::PhaseTime;
+using puretour::train::PhaseTimes;
 using puretour::train::Recipe;
 using puretour::train::Trainer;
 
@@ -51,6 +58,66 @@ struct Candidate {
   std::vector<double> seconds;
 };
 
+// Operations (a product and a sum are two) of `tokens` tokens in `layers` layers of an encoder.
+double encoder_operations(double tokens, double layers, double dim, double hidden) {
+  return layers * (tokens * (8 * dim * dim + 4 * dim * hidden) + 4 * tokens * tokens * dim);
+}
+
+// What a step needs by arithmetic: a forward pass, twice that for the gradient, and the forward pass of the baseline.
+// Products that are computed a second time instead of being stored do not count. Decoders: the larger products only.
+double operations_of_step(const Recipe& recipe) {
+  const auto n = static_cast<double>(recipe.nodes);
+  const auto views = static_cast<double>(recipe.batch * recipe.copies);
+  const auto tours = static_cast<double>(recipe.tours);
+  const bool has_baseline = recipe.baseline == "rollout" || recipe.baseline == "gated";
+  double encode = 0;  // per view
+  double decode = 0;  // per tour
+  const puretour::ModelConfig config = puretour::train::network_config(recipe);
+  if (const auto* invit = std::get_if<puretour::InvitConfig>(&config)) {
+    const auto dim = static_cast<double>(invit->embedding_dim);
+    const auto hidden = static_cast<double>(invit->feed_forward_dim);
+    const auto views_of_step = static_cast<double>(invit->state_views.size());
+    double step = encoder_operations(static_cast<double>(invit->action_view) + 1,
+                                     static_cast<double>(invit->num_action_layers), dim, hidden);
+    for (const std::size_t view : invit->state_views) {
+      step +=
+          encoder_operations(static_cast<double>(view) + 2, static_cast<double>(invit->num_state_layers), dim, hidden);
+    }
+    step += 2 * static_cast<double>(invit->action_view) * (views_of_step + 1) * dim * 5 * dim;  // keys and values
+    decode = n * step;
+  } else {
+    const bool is_am = recipe.model == "am";
+    const double layers = is_am ? 3 : 6;
+    const double dim = 128;
+    encode = encoder_operations(n, layers, dim, 512) + n * 2 * dim * 4 * dim;
+    decode = n * (2 * 2 * dim * dim + (is_am ? 6 : 2) * n * dim);
+  }
+  return views * (encode + tours * decode) * 3 + (has_baseline ? views * (encode + decode) : 0);
+}
+
+// Operations per second of all threads in products that fit the first cache: what the step could do at best.
+double peak_of_products(const std::string& precision, int threads) {
+  using puretour::kernels::Linear;
+  constexpr std::size_t kRows = 96;
+  constexpr std::size_t kWidth = 128;
+  constexpr int kTimes = 2000;
+  const std::vector<float> weight(kWidth * kWidth, 0.01F);
+  const Linear linear =
+      puretour::kernels::make_linear(weight, {}, kWidth, kWidth, puretour::kernels::parse_precision(precision));
+  double best = 0;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto start = std::chrono::steady_clock::now();
+    puretour::parallel_for(static_cast<std::size_t>(threads), threads, [&](std::size_t) {
+      puretour::kernels::AlignedVector<float> x(kRows * kWidth, 0.5F);
+      puretour::kernels::AlignedVector<float> y(kRows * kWidth);
+      for (int i = 0; i < kTimes; ++i) linear.apply(x.data(), kRows, y.data());
+    });
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    best = std::max(best, 2.0 * kRows * kWidth * kWidth * kTimes * threads / seconds);
+  }
+  return best;
+}
+
 void measure(Recipe recipe, int steps) {
   recipe.warmup_epochs = 0;  // with the roll-outs of the baseline, as in all epochs but the first
   recipe.baseline_instances = 2;
@@ -67,16 +134,28 @@ void measure(Recipe recipe, int steps) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < vanilla.seconds.size(); ++i) ratios.push_back(pupo.seconds[i] / vanilla.seconds[i]);
   const double seconds = median(pupo.seconds);
-  const PhaseSeconds& p = pupo.trainer.phases();
-  const double all = p.instances + p.encode + p.tours + p.baseline + p.weights + p.gradient + p.optimizer;
+  const double speed = operations_of_step(recipe) / seconds;
+  const double peak = peak_of_products(recipe.precision, puretour::resolve_threads(0));
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   fmt::print(
-      "| {}-{} {} | {:.1f} | {:.1f} | {:.3f} | {:.0f} % | {:.0f} % | {:.0f} % | {:.2f} % | {:.0f} % | {:.0f} MB |\n",
+      "{}-{} {}: {:.1f} instances/s, {:.1f} tours/s, PUPO / vanilla {:.3f}, {:.0f} GFLOPS = {:.0f} % of {:.0f}, {:.0f} "
+      "MB\n",
       recipe.model, recipe.nodes, recipe.precision, static_cast<double>(recipe.batch) / seconds,
-      static_cast<double>(recipe.batch * recipe.copies * recipe.tours) / seconds, median(ratios), 100 * p.encode / all,
-      100 * p.tours / all, 100 * p.baseline / all, 100 * p.weights / all, 100 * p.gradient / all,
-      static_cast<double>(usage.ru_maxrss) / 1024);
+      static_cast<double>(recipe.batch * recipe.copies * recipe.tours) / seconds, median(ratios), speed / 1e9,
+      100 * speed / peak, peak / 1e9, static_cast<double>(usage.ru_maxrss) / 1024);
+
+  const PhaseTimes& p = pupo.trainer.phases();
+  const std::vector<std::pair<const char*, PhaseTime>> phases = {
+      {"instances", p.instances}, {"encode", p.encode},     {"tours", p.tours},        {"baseline", p.baseline},
+      {"weights", p.weights},     {"gradient", p.gradient}, {"optimizer", p.optimizer}};
+  double all = 0;
+  for (const auto& [name, time] : phases) all += time.seconds;
+  fmt::print("\n| phase | share of the time | busy threads |\n|---|---|---|\n");
+  for (const auto& [name, time] : phases) {
+    fmt::print("| {} | {:.1f} % | {:.2f} |\n", name, 100 * time.seconds / all, time.processor_seconds / time.seconds);
+  }
+  fmt::print("\n");
   std::fflush(stdout);
 }
 
@@ -93,10 +172,6 @@ int main(int argc, char** argv) {
   const auto build = puretour::build_info();
   fmt::print("{}, {} threads, {}, commit {}\n\n", puretour::cpu_name(), puretour::resolve_threads(0),
              puretour::isa_name(puretour::active_isa()), build.commit);
-  fmt::print(
-      "| recipe | instances/s | tours/s | PUPO / vanilla | encode | tours | baseline | weights | gradient | peak "
-      "memory |\n"
-      "|---|---|---|---|---|---|---|---|---|---|\n");
   if (argc >= 4) {
     Recipe recipe = puretour::train::paper_recipe(argv[1], std::strtoul(argv[2], nullptr, 10), "pupo");
     if (argc >= 5) recipe.precision = argv[4];

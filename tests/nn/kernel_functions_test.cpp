@@ -110,22 +110,32 @@ TEST(KernelFunctions, LinearLayersOfAllShapes) {
 TEST(KernelFunctions, FeedForwardLayers) {
   torch::manual_seed(2);
   for (const bool relu : {true, false}) {
-    for (const std::int64_t rows : {1, 7, 96, 200}) {
-      for (const std::int64_t width : {5, 16, 70}) {
-        const std::int64_t dim = 24;
-        expect_same(
-            {random_tensor({rows, dim}), random_tensor({width, dim}), random_tensor({width}),
-             random_tensor({dim, width}), random_tensor({dim}), random_tensor({rows, dim})},
-            [&](const auto& t) {
-              return kernel_feed_forward(t[0], t[1], t[2], t[3], t[4],
-                                         relu ? kernels::Activation::kRelu : kernels::Activation::kGelu,
-                                         Precision::kFloat, relu ? t[0] : t[5]);
-            },
-            [&](const auto& t) {
-              const Tensor hidden = torch::linear(t[0], t[1], t[2]);
-              return torch::linear(relu ? torch::relu(hidden) : torch::gelu(hidden), t[3], t[4]) + (relu ? t[0] : t[5]);
-            },
-            fmt::format("{} rows, width {}, {}", rows, width, relu ? "relu" : "gelu"));
+    for (const std::int64_t rows : {1, 7, 96, 200, 401}) {
+      for (const std::int64_t width : {5, 16, 70, 128}) {
+        for (const std::int64_t dim : {24, 32}) {
+          for (const Precision precision : kPrecisions) {
+            // Weights that keep values of size one.
+            const double bound = 1 / std::sqrt(static_cast<double>(dim));
+            // In bfloat16 far from zero, where a rounded value would fall on the other side.
+            Tensor bias = random_tensor({width});
+            if (relu && precision == Precision::kBfloat16) bias = torch::sign(bias) * 8;
+            expect_same(
+                {random_tensor({rows, dim}), random_tensor({width, dim}) * bound, bias,
+                 random_tensor({dim, width}) * bound, random_tensor({dim}), random_tensor({rows, dim})},
+                [&](const auto& t) {
+                  return kernel_feed_forward(t[0], t[1], t[2], t[3], t[4],
+                                             relu ? kernels::Activation::kRelu : kernels::Activation::kGelu, precision,
+                                             relu ? t[0] : t[5]);
+                },
+                [&](const auto& t) {
+                  const Tensor hidden = torch::linear(t[0], t[1], t[2]);
+                  return torch::linear(relu ? torch::relu(hidden) : torch::gelu(hidden), t[3], t[4]) +
+                         (relu ? t[0] : t[5]);
+                },
+                fmt::format("{} rows, {} -> {}, {}, {}", rows, dim, width, relu ? "relu" : "gelu", name_of(precision)),
+                tolerance_of(precision));
+          }
+        }
       }
     }
   }

@@ -6,6 +6,7 @@
 
 #include "puretour/base/parallel.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/tile_feed_forward.h"
 
 namespace puretour::kernels {
 namespace {
@@ -13,12 +14,18 @@ namespace {
 // Whole tiles of the product; the hidden values of a block stay in the second cache.
 constexpr std::size_t kRowBlock = 96;
 // On the way back every block of rows passes over the gradients of all weights: larger blocks read them less often.
-constexpr std::size_t kGradientRowBlock = 192;
+constexpr std::size_t kGradientRowBlock = kTileFeedForwardRows;
 
 }  // namespace
 
 void FeedForward::apply(const float* x, std::size_t num_rows, float* out, int threads, const float* residual) const {
+  const bool by_tiles = tiles_take(*this);
   parallel_for_blocks(num_rows, kRowBlock, threads, [&](std::size_t begin, std::size_t end) {
+    if (by_tiles) {
+      return tile_feed_forward(*this, x + begin * first.inputs(), end - begin,
+                               residual == nullptr ? nullptr : residual + begin * second.outputs(),
+                               out + begin * second.outputs());
+    }
     // Kept by every thread: fresh memory would have to be cleared each time.
     thread_local AlignedVector<float> hidden;
     const std::size_t size = (end - begin) * first.outputs();
@@ -38,6 +45,7 @@ void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForwar
   const std::size_t width = layers.first.outputs();
   const std::size_t outputs = layers.second.outputs();
   const auto add_product = layers.first.rounded.empty() ? add_transposed_product : add_transposed_product_bfloat16;
+  const bool by_tiles = tiles_take(layers);
   thread_local AlignedVector<float> hidden;
   thread_local AlignedVector<float> gradient;
   hidden.resize(std::max(hidden.size(), kGradientRowBlock * width));
@@ -46,6 +54,11 @@ void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForwar
     const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
     const float* in = x + begin * inputs;
     const float* incoming = out_gradient + begin * outputs;
+    if (by_tiles) {
+      tile_feed_forward_gradient(layers, transposed, in, count, incoming, residual_is_x, x_gradient + begin * inputs,
+                                 sums);
+      continue;
+    }
     layers.first.apply(in, count, hidden.data());
     transposed.second.apply(incoming, count, gradient.data());
     if (layers.activation == Activation::kRelu) {

@@ -19,18 +19,6 @@ std::pair<Tensor, Tensor> column_sums(const Tensor& a, const Tensor& b, BatchGro
   return {sums[0], sums[1]};
 }
 
-// The same by kernels: of the values and their squares, or of the gradients and their products with the normalised
-// values.
-template <class Moments>
-std::pair<std::vector<double>, std::vector<double>> kernel_sums(std::size_t dim, BatchGroup& group, std::size_t member,
-                                                                const Moments& moments) {
-  std::vector<double> sums(2 * dim);
-  moments(sums.data(), sums.data() + dim);
-  group.add_up(member, sums);
-  const auto middle = sums.begin() + static_cast<std::ptrdiff_t>(dim);
-  return {{sums.begin(), middle}, {middle, sums.end()}};
-}
-
 class GroupBatchNorm : public torch::autograd::Function<GroupBatchNorm> {
  public:
   static Tensor forward(torch::autograd::AutogradContext* context, const Tensor& rows, const Tensor& scale,
@@ -84,18 +72,18 @@ class GroupBatchNorm : public torch::autograd::Function<GroupBatchNorm> {
     const auto dim = static_cast<std::size_t>(gradient.size(1));
     Tensor of_scale = torch::empty_like(saved[1]);
     Tensor of_shift = torch::empty_like(saved[1]);
-    const auto [gradients, products] = kernel_sums(dim, group, member, [&](double* sums, double* product_sums) {
-      kernels::add_gradient_moments(x, gradient.data_ptr<float>(), rows, dim, mean, root, sums, product_sums);
-      for (std::size_t c = 0; c < dim; ++c) {
-        of_shift.data_ptr<float>()[c] = static_cast<float>(sums[c]);
-        of_scale.data_ptr<float>()[c] = static_cast<float>(product_sums[c]);
-      }
-    });
+    std::vector<double> sums(2 * dim);  // of the gradients, and of their products with the normalised values
+    kernels::add_gradient_moments(x, gradient.data_ptr<float>(), rows, dim, mean, root, sums.data(), sums.data() + dim);
+    for (std::size_t c = 0; c < dim; ++c) {
+      of_shift.data_ptr<float>()[c] = static_cast<float>(sums[c]);
+      of_scale.data_ptr<float>()[c] = static_cast<float>(sums[dim + c]);
+    }
+    group.add_up(member, sums);
     std::vector<float> gradient_mean(dim);
     std::vector<float> product_mean(dim);
     for (std::size_t c = 0; c < dim; ++c) {
-      gradient_mean[c] = static_cast<float>(gradients[c] / num_rows);
-      product_mean[c] = static_cast<float>(products[c] / num_rows);
+      gradient_mean[c] = static_cast<float>(sums[c] / num_rows);
+      product_mean[c] = static_cast<float>(sums[dim + c] / num_rows);
     }
     const Tensor factor = saved[1] * saved[3];
     Tensor of_rows = torch::empty_like(gradient);
@@ -105,18 +93,30 @@ class GroupBatchNorm : public torch::autograd::Function<GroupBatchNorm> {
   }
 };
 
-// Column sums of the rows and of their squares.
-std::pair<Tensor, Tensor> moments_of(const Tensor& rows, BatchGroup& group, std::size_t member) {
-  if (!kernels_take(rows)) return column_sums(rows, rows * rows, group, member);
+struct Moments {
+  double num_rows = 0;  // of the whole group
+  Tensor sums;          // of the rows
+  Tensor squares;       // of their squares
+};
+
+Moments moments_of(const Tensor& rows, BatchGroup& group, std::size_t member) {
+  const auto num_rows = static_cast<double>(rows.size(0));
+  if (!kernels_take(rows)) {
+    std::vector<double> count = {num_rows};
+    group.add_up(member, count);
+    const auto [sums, squares] = column_sums(rows, rows * rows, group, member);
+    return {count[0], sums, squares};
+  }
   const auto dim = static_cast<std::size_t>(rows.size(1));
-  const auto [sums, squares] = kernel_sums(dim, group, member, [&](double* of_values, double* of_squares) {
-    kernels::add_column_moments(rows.data_ptr<float>(), static_cast<std::size_t>(rows.size(0)), dim, of_values,
-                                of_squares);
-  });
-  const auto tensor = [&](const std::vector<double>& values) {
-    return torch::tensor(at::ArrayRef<double>(values), torch::kFloat64);
+  std::vector<double> sums(2 * dim + 1);
+  kernels::add_column_moments(rows.data_ptr<float>(), static_cast<std::size_t>(rows.size(0)), dim, sums.data(),
+                              sums.data() + dim);
+  sums[2 * dim] = num_rows;
+  group.add_up(member, sums);
+  const auto tensor = [&](std::size_t first) {
+    return torch::tensor(at::ArrayRef<double>(sums.data() + first, dim), torch::kFloat64);
   };
-  return {tensor(sums), tensor(squares)};
+  return {sums[2 * dim], tensor(0), tensor(dim)};
 }
 
 }  // namespace
@@ -128,12 +128,10 @@ GroupNormalised group_batch_norm(const Tensor& given, const Tensor& scale, const
   Tensor root;
   {
     const torch::NoGradGuard no_grad;
-    std::vector<double> count = {static_cast<double>(rows.size(0))};
-    group.add_up(member, count);
-    result.num_rows = count[0];
-    const auto [sum, squares] = moments_of(rows, group, member);
-    const Tensor mean = sum / result.num_rows;
-    const Tensor variance = (squares / result.num_rows - mean * mean).clamp_min(0);
+    const Moments moments = moments_of(rows, group, member);
+    result.num_rows = moments.num_rows;
+    const Tensor mean = moments.sums / result.num_rows;
+    const Tensor variance = (moments.squares / result.num_rows - mean * mean).clamp_min(0);
     root = (variance + epsilon).rsqrt().to(rows.dtype());
     result.mean = mean.to(rows.dtype());
     result.variance = variance.to(rows.dtype());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <limits>
 
 #include "puretour/base/error.h"
@@ -25,15 +26,26 @@ using nn::Tensor;
 // Adds the time until the end of its life.
 class Stopwatch {
  public:
-  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+  explicit Stopwatch(PhaseTime& time) : time_(time) {}
+  ~Stopwatch() {
+    time_.seconds += std::chrono::duration<double>(Clock::now() - start_).count();
+    time_.processor_seconds += processor_seconds() - processor_start_;
+  }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
   using Clock = std::chrono::steady_clock;
-  double& seconds_;
+
+  static double processor_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  }
+
+  PhaseTime& time_;
   Clock::time_point start_ = Clock::now();
+  double processor_start_ = processor_seconds();
 };
 
 Tensor points_tensor(const Batch& batch) {

@@ -44,15 +44,19 @@ struct TrainOptions {
   StepWeights weights;  // empty: as the method of the recipe says
 };
 
-/// Seconds of each part of the work.
-struct PhaseSeconds {
-  double instances = 0;
-  double encode = 0;
-  double tours = 0;
-  double baseline = 0;
-  double weights = 0;
-  double gradient = 0;
-  double optimizer = 0;
+/// What each part of the work took.
+struct PhaseTime {
+  double seconds = 0;
+  double processor_seconds = 0;  // of all threads
+};
+struct PhaseTimes {
+  PhaseTime instances;
+  PhaseTime encode;
+  PhaseTime tours;
+  PhaseTime baseline;
+  PhaseTime weights;
+  PhaseTime gradient;
+  PhaseTime optimizer;
 };
 
 /// A network in training, without any files.
@@ -84,7 +88,7 @@ class Trainer {
   [[nodiscard]] std::unique_ptr<Policy> policy(kernels::Precision precision = kernels::Precision::kFloat) const;
   [[nodiscard]] nn::Network& network() { return *network_; }
   [[nodiscard]] Communicator& communicator() { return *communicator_; }
-  [[nodiscard]] const PhaseSeconds& phases() const { return phases_; }
+  [[nodiscard]] const PhaseTimes& phases() const { return phases_; }
 
  private:
   void prepare(const TrainOptions& options);
@@ -108,7 +112,7 @@ class Trainer {
   std::unique_ptr<Baseline> baseline_;
   std::uint64_t step_ = 0;
   bool replaced_baseline_ = false;
-  PhaseSeconds phases_;
+  PhaseTimes phases_;
 };
 
 }  // namespace puretour::train

@@ -172,17 +172,17 @@ class Run {
                   {"weight_mean", sums_.weight_mean / count},
                   {"weight_max", sums_.weight_max}});
       last_sums_ = sums_;
-      const PhaseSeconds& p = trainer_->phases();
+      const PhaseTimes& p = trainer_->phases();
       timing_->line({{"step", trainer_->num_steps()},
                      {"instances_per_second", instances_per_second()},
                      {"seconds",
-                      {{"instances", p.instances},
-                       {"encode", p.encode},
-                       {"tours", p.tours},
-                       {"baseline", p.baseline},
-                       {"weights", p.weights},
-                       {"gradient", p.gradient},
-                       {"optimizer", p.optimizer}}}});
+                      {{"instances", p.instances.seconds},
+                       {"encode", p.encode.seconds},
+                       {"tours", p.tours.seconds},
+                       {"baseline", p.baseline.seconds},
+                       {"weights", p.weights.seconds},
+                       {"gradient", p.gradient.seconds},
+                       {"optimizer", p.optimizer.seconds}}}});
     }
     sums_ = {};
   }
