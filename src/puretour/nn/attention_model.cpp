@@ -30,15 +30,15 @@ std::vector<Tensor> AttentionModel::encode(const Tensor& points, Statistics stat
       parts.push_back(weight(layer + "0.module." + name).transpose(1, 2).flatten(0, 1));  // (d, d)
     }
     const Tensor out = weight(layer + "0.module.W_out").flatten(0, 1).t();
-    const Tensor attended = add_self_attention(h, h, torch::cat(parts), out, {}, config_.num_heads);
+    const Tensor attended = add_self_attention(layer + "attention", h, h, torch::cat(parts), out, config_.num_heads);
     h = batch_norm(layer + "1.normalizer", attended, statistics, kMomentum);
     const Tensor fed = add_feed_forward(h, layer + "2.module.0", layer + "2.module.2", kernels::Activation::kRelu, h);
     h = batch_norm(layer + "3.normalizer", fed, statistics, kMomentum);
   }
   const auto dim = static_cast<std::int64_t>(config_.embedding_dim);
   const Tensor projection = weight("project_node_embeddings.weight");  // glimpse key, glimpse value, score key
-  return {h, linear(h, projection.narrow(0, 0, 2 * dim)), linear(h, projection.narrow(0, 2 * dim, dim)),
-          linear("project_fixed_context", h.mean(1))};
+  return {h, linear("glimpse key, value", h, projection.narrow(0, 0, 2 * dim)),
+          linear("score key", h, projection.narrow(0, 2 * dim, dim)), linear("project_fixed_context", h.mean(1))};
 }
 
 Tensor AttentionModel::step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) {
@@ -79,9 +79,10 @@ Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const T
   const Tensor context = weight("project_step_context.weight");  // of the first and of the last node
   const Tensor& graph = encoded[kGraphContext];                  // (B, d)
   const Tensor first = gather_rows(h, tours.select(2, 0));       // (B, G, d)
-  const Tensor base = linear(first, context.narrow(1, 0, dim)) + graph.unsqueeze(1);
+  const Tensor base = linear("first node", first, context.narrow(1, 0, dim)) + graph.unsqueeze(1);
   const Tensor start = linear("project_step_context", weight("W_placeholder").unsqueeze(0)) + graph;
-  const Tensor queries = kernel_tour_queries(base, linear(h, context.narrow(1, dim, dim)), {}, start, plan);
+  const Tensor queries =
+      kernel_tour_queries(base, linear("last node", h, context.narrow(1, dim, dim)), {}, start, plan);
 
   const auto head_dim = config_.embedding_dim / config_.num_heads;
   const Tensor key_value = encoded[kGlimpseKeyValue].flatten(0, 1);

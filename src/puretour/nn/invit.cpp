@@ -272,7 +272,7 @@ Tensor Invit::embed(const std::string& prefix, const std::vector<std::string>& k
   }
   const Tensor rows = torch::empty({static_cast<std::int64_t>(tokens.begin.back()), 3 * tokens.num_kinds});
   std::copy(tokens.rows.begin(), tokens.rows.end(), rows.data_ptr<float>());
-  return linear(rows, torch::cat(parts, 1));
+  return linear(prefix + "embedding", rows, torch::cat(parts, 1));
 }
 
 Tensor Invit::encode_rows(const std::string& prefix, std::size_t num_layers, Tensor h, const Tokens& tokens) const {
@@ -298,13 +298,13 @@ Tensor Invit::encode_rows(const std::string& prefix, std::size_t num_layers, Ten
     const Tensor value = weight(attention + "w_vs.weight");
     Tensor attended;  // with the residual
     if (l + 1 == num_layers && !tokens.all_needed()) {
-      const Tensor key_value = linear(h, torch::cat({key, value}));
+      const Tensor key_value = linear(attention + "key, value", h, torch::cat({key, value}));
       h = kernel_take_rows(h, needed_rows);
-      attended = h + linear(attention + "fc", kernel_attention(linear(h, query), {key_value, 0}, {key_value, dim},
-                                                               needed, shape, precision()));
+      attended = h + linear(attention + "fc", kernel_attention(linear(attention + "w_qs", h), {key_value, 0},
+                                                               {key_value, dim}, needed, shape, precision()));
     } else {
       attended = kernel_attention_block(h, torch::cat({query, key, value}), weight(attention + "fc.weight"), {}, h, all,
-                                        shape, precision());
+                                        shape, packing(attention));
     }
     const auto norm = [&](const std::string& name, const Tensor& a, const Tensor& b, double epsilon) {
       return kernel_add_layer_norm(a, b, weight(name + ".weight"), weight(name + ".bias"), epsilon);
@@ -357,8 +357,9 @@ Tensor Invit::decode_rows(const Tensor& actions, const std::vector<Tensor>& stat
   }
   const Tensor option = torch::cat(options, 1);  // (R, d (S + 1))
   const Tensor keys = linear("WK_att_decoder", option);
-  const Tensor values = linear(option, weight("WV_att_decoder.weight").narrow(0, 0, kDecoderLayers * dim),
-                               weight("WV_att_decoder.bias").narrow(0, 0, kDecoderLayers * dim));
+  const Tensor values =
+      linear("values of the decoder", option, weight("WV_att_decoder.weight").narrow(0, 0, kDecoderLayers * dim),
+             weight("WV_att_decoder.bias").narrow(0, 0, kDecoderLayers * dim));
   Tensor h = linear("query_mlp", torch::cat(query, 1));  // (V, d)
   const std::size_t head_dim = config_.embedding_dim / config_.num_heads;
   const kernels::AttentionShape shape{config_.num_heads, head_dim,

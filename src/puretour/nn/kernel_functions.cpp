@@ -2,6 +2,7 @@
 #include "puretour/nn/kernel_functions.h"
 
 #include <algorithm>
+#include <memory>
 #include <span>
 
 #include "puretour/kernels/attention_block.h"
@@ -93,16 +94,49 @@ Residual residual_of(AutogradContext* context) {
   return static_cast<Residual>(context->saved_data["residual"].toInt());
 }
 
+// What is made of weights goes through the graph too, for the way back.
+template <class T>
+struct Packed : torch::CustomClassHolder {
+  std::shared_ptr<const T> value;
+};
+template <class T>
+c10::IValue packed_capsule(const std::shared_ptr<const T>& value) {
+  auto holder = c10::make_intrusive<Packed<T>>();
+  holder->value = value;
+  return c10::IValue::make_capsule(holder);
+}
+template <class T>
+const T& packed_from(const c10::IValue& value) {
+  return *static_cast<const Packed<T>&>(*value.toCapsule()).value;
+}
+
+struct PackedLinear {
+  kernels::Linear forward;
+  kernels::Linear backward;
+};
+struct PackedFeedForward {
+  kernels::FeedForward forward;
+  kernels::TransposedFeedForward backward;
+};
+struct PackedAttentionBlock {
+  kernels::AttentionBlock forward;
+  kernels::TransposedAttentionBlock backward;
+};
+
 class Linear : public torch::autograd::Function<Linear> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                        Precision precision) {
+                        const Packing& packing) {
+    const auto weights = packing.get<PackedLinear>([&] {
+      return PackedLinear{packed(weight, bias, packing.precision), packed_transposed(weight, packing.precision)};
+    });
     context->save_for_backward({x, weight});
-    context->saved_data["precision"] = static_cast<std::int64_t>(precision);
+    context->saved_data["packed"] = packed_capsule(weights);
+    context->saved_data["precision"] = static_cast<std::int64_t>(packing.precision);
     context->saved_data["x"] = x.requires_grad();
     context->saved_data["bias"] = bias.numel() > 0;
     Tensor out = torch::empty({x.size(0), weight.size(0)}, x.options());
-    packed(weight, bias, precision).apply(data(x), extent(x, 0), data(out));
+    weights->forward.apply(data(x), extent(x, 0), data(out));
     return out;
   }
 
@@ -112,15 +146,14 @@ class Linear : public torch::autograd::Function<Linear> {
     const Tensor& weight = saved[1];
     const Tensor gradient = gradients[0].contiguous();
     const std::size_t num_rows = extent(x, 0);
-    const Precision precision = precision_of(context);
     Tensor of_x;
     if (context->saved_data["x"].toBool()) {
       of_x = torch::empty_like(x);
-      packed_transposed(weight, precision).apply(data(gradient), num_rows, data(of_x));
+      packed_from<PackedLinear>(context->saved_data["packed"]).backward.apply(data(gradient), num_rows, data(of_x));
     }
     Tensor of_weight = torch::zeros_like(weight);
-    const auto add_product =
-        precision == Precision::kFloat ? kernels::add_transposed_product : kernels::add_transposed_product_bfloat16;
+    const auto add_product = precision_of(context) == Precision::kFloat ? kernels::add_transposed_product
+                                                                        : kernels::add_transposed_product_bfloat16;
     add_product(data(gradient), extent(gradient, 1), extent(gradient, 1), data(x), extent(x, 1), extent(x, 1), num_rows,
                 data(of_weight), extent(weight, 1));
     Tensor of_bias;
@@ -132,18 +165,30 @@ class Linear : public torch::autograd::Function<Linear> {
   }
 };
 
+// Zeros like the weights, for the sums of their gradients.
+std::vector<Tensor> zeros_like_all(const variable_list& saved) {
+  std::vector<Tensor> sums;
+  for (std::size_t i = 1; i < saved.size(); ++i) sums.push_back(torch::zeros_like(saved[i]));
+  return sums;
+}
+
 class FeedForward : public torch::autograd::Function<FeedForward> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
                         const Tensor& second_weight, const Tensor& second_bias, const Tensor& residual,
-                        std::int64_t activation, Precision precision) {
+                        std::int64_t activation, const Packing& packing) {
+    const Precision precision = packing.precision;
+    const auto weights = packing.get<PackedFeedForward>([&] {
+      return PackedFeedForward{
+          {packed(first_weight, first_bias, precision), packed(second_weight, second_bias, precision),
+           static_cast<kernels::Activation>(activation)},
+          {packed_transposed(first_weight, precision), packed_transposed(second_weight, precision)}};
+    });
     context->save_for_backward({x, first_weight, first_bias, second_weight, second_bias});
+    context->saved_data["packed"] = packed_capsule(weights);
     context->saved_data["residual"] = static_cast<std::int64_t>(kind_of_residual(residual, x));
-    context->saved_data["activation"] = activation;
-    context->saved_data["precision"] = static_cast<std::int64_t>(precision);
     Tensor out = torch::empty({x.size(0), second_weight.size(0)}, x.options());
-    layers(first_weight, first_bias, second_weight, second_bias, activation, precision)
-        .apply(data(x), extent(x, 0), data(out), 1, data_or_null(residual));
+    weights->forward.apply(data(x), extent(x, 0), data(out), 1, data_or_null(residual));
     return out;
   }
 
@@ -151,27 +196,15 @@ class FeedForward : public torch::autograd::Function<FeedForward> {
     const auto saved = context->get_saved_variables();
     const Tensor& x = saved[0];
     const Tensor gradient = gradients[0].contiguous();
-    const Precision precision = precision_of(context);
-    const auto of_layers =
-        layers(saved[1], saved[2], saved[3], saved[4], context->saved_data["activation"].toInt(), precision);
-    const kernels::TransposedFeedForward transposed{packed_transposed(saved[1], precision),
-                                                    packed_transposed(saved[3], precision)};
     const Residual residual = residual_of(context);
+    const auto& weights = packed_from<PackedFeedForward>(context->saved_data["packed"]);
     Tensor of_x = torch::empty_like(x);
-    std::vector<Tensor> sums;
-    for (std::size_t i = 1; i < saved.size(); ++i) sums.push_back(torch::zeros_like(saved[i]));
-    kernels::feed_forward_gradient(of_layers, transposed, data(x), extent(x, 0), data(gradient),
+    const std::vector<Tensor> sums = zeros_like_all(saved);
+    kernels::feed_forward_gradient(weights.forward, weights.backward, data(x), extent(x, 0), data(gradient),
                                    residual == Residual::kInput, data(of_x),
                                    {data(sums[0]), data(sums[1]), data(sums[2]), data(sums[3])});
     const Tensor of_residual = residual == Residual::kOther ? gradient : Tensor();
     return {of_x, sums[0], sums[1], sums[2], sums[3], of_residual, Tensor(), Tensor()};
-  }
-
- private:
-  static kernels::FeedForward layers(const Tensor& first_weight, const Tensor& first_bias, const Tensor& second_weight,
-                                     const Tensor& second_bias, std::int64_t activation, Precision precision) {
-    return {packed(first_weight, first_bias, precision), packed(second_weight, second_bias, precision),
-            static_cast<kernels::Activation>(activation)};
   }
 };
 
@@ -179,15 +212,19 @@ class AttentionBlock : public torch::autograd::Function<AttentionBlock> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& in_weight, const Tensor& out_weight,
                         const Tensor& out_bias, const Tensor& residual, const AttentionPlanPtr& plan,
-                        const kernels::AttentionShape& shape, Precision precision) {
+                        const kernels::AttentionShape& shape, const Packing& packing) {
+    const Precision precision = packing.precision;
+    const auto weights = packing.get<PackedAttentionBlock>([&] {
+      return PackedAttentionBlock{
+          {packed(in_weight, torch::empty({0}), precision), packed(out_weight, out_bias, precision), shape},
+          {packed_transposed(in_weight, precision), packed_transposed(out_weight, precision)}};
+    });
     context->save_for_backward({x, in_weight, out_weight, out_bias});
     context->saved_data["plan"] = capsule(plan);
-    context->saved_data["shape"] = numbers(shape);
-    context->saved_data["precision"] = static_cast<std::int64_t>(precision);
+    context->saved_data["packed"] = packed_capsule(weights);
     context->saved_data["residual"] = static_cast<std::int64_t>(kind_of_residual(residual, x));
     Tensor out = torch::empty_like(x);
-    kernels::attention_block(block(in_weight, out_weight, out_bias, shape, precision), plan->groups, data(x),
-                             data_or_null(residual), data(out));
+    kernels::attention_block(weights->forward, plan->groups, data(x), data_or_null(residual), data(out));
     return out;
   }
 
@@ -195,25 +232,16 @@ class AttentionBlock : public torch::autograd::Function<AttentionBlock> {
     const auto saved = context->get_saved_variables();
     const Tensor& x = saved[0];
     const Tensor gradient = gradients[0].contiguous();
-    const Precision precision = precision_of(context);
     const Residual residual = residual_of(context);
-    const kernels::TransposedAttentionBlock transposed{packed_transposed(saved[1], precision),
-                                                       packed_transposed(saved[2], precision)};
+    const auto& weights = packed_from<PackedAttentionBlock>(context->saved_data["packed"]);
     Tensor of_x = torch::empty_like(x);
-    std::vector<Tensor> sums;
-    for (std::size_t i = 1; i < saved.size(); ++i) sums.push_back(torch::zeros_like(saved[i]));
-    kernels::attention_block_gradient(
-        block(saved[1], saved[2], saved[3], attention_shape(context->saved_data["shape"]), precision), transposed,
-        from_capsule<AttentionPlan>(context->saved_data["plan"]).groups, data(x), data(gradient),
-        residual == Residual::kInput, data(of_x), {data(sums[0]), nullptr, data(sums[1]), data_or_null(sums[2])});
+    const std::vector<Tensor> sums = zeros_like_all(saved);
+    kernels::attention_block_gradient(weights.forward, weights.backward,
+                                      from_capsule<AttentionPlan>(context->saved_data["plan"]).groups, data(x),
+                                      data(gradient), residual == Residual::kInput, data(of_x),
+                                      {data(sums[0]), nullptr, data(sums[1]), data_or_null(sums[2])});
     const Tensor of_residual = residual == Residual::kOther ? gradient : Tensor();
     return {of_x, sums[0], sums[1], sums[2], of_residual, Tensor(), Tensor(), Tensor()};
-  }
-
- private:
-  static kernels::AttentionBlock block(const Tensor& in_weight, const Tensor& out_weight, const Tensor& out_bias,
-                                       const kernels::AttentionShape& shape, Precision precision) {
-    return {packed(in_weight, torch::empty({0}), precision), packed(out_weight, out_bias, precision), shape};
   }
 };
 
@@ -390,27 +418,27 @@ bool kernels_take(const Tensor& x) {
   return x.device().is_cpu() && x.scalar_type() == torch::kFloat32;
 }
 
-Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision precision) {
-  return like_input(Linear::apply(as_rows(x), weight.contiguous(), or_empty(bias, weight), precision), x);
+Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Packing& packing) {
+  return like_input(Linear::apply(as_rows(x), weight.contiguous(), or_empty(bias, weight), packing), x);
 }
 
 Tensor kernel_feed_forward(const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
                            const Tensor& second_weight, const Tensor& second_bias, kernels::Activation activation,
-                           Precision precision, const Tensor& residual) {
+                           const Packing& packing, const Tensor& residual) {
   const Tensor rows = as_rows(x);
   return like_input(
       FeedForward::apply(rows, first_weight, first_bias, second_weight, second_bias, residual_rows(residual, x, rows),
-                         static_cast<std::int64_t>(activation), precision),
+                         static_cast<std::int64_t>(activation), packing),
       x);
 }
 
 Tensor kernel_attention_block(const Tensor& x, const Tensor& in_weight, const Tensor& out_weight,
                               const Tensor& out_bias, const Tensor& residual, const AttentionPlanPtr& plan,
-                              const kernels::AttentionShape& shape, Precision precision) {
+                              const kernels::AttentionShape& shape, const Packing& packing) {
   const Tensor rows = as_rows(x);
   return like_input(
       AttentionBlock::apply(rows, in_weight.contiguous(), out_weight.contiguous(), or_empty(out_bias, out_weight),
-                            residual_rows(residual, x, rows), plan, shape, precision),
+                            residual_rows(residual, x, rows), plan, shape, packing),
       x);
 }
 

@@ -10,6 +10,7 @@
 #include "puretour/kernels/feed_forward.h"
 #include "puretour/kernels/pointer.h"
 #include "puretour/kernels/tour_queries.h"
+#include "puretour/nn/pack_cache.h"
 #include "puretour/nn/torch.h"
 
 namespace puretour::nn {
@@ -18,14 +19,13 @@ namespace puretour::nn {
 bool kernels_take(const Tensor& x);
 
 /// x W^T + b over the last dimension; the bias may be undefined.
-Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                     kernels::Precision precision = kernels::Precision::kFloat);
+Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Packing& packing = {});
 
 /// Two linear layers with biases and an activation between them; to the result is added `residual` (undefined:
 /// nothing).
 Tensor kernel_feed_forward(const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
                            const Tensor& second_weight, const Tensor& second_bias, kernels::Activation activation,
-                           kernels::Precision precision = kernels::Precision::kFloat, const Tensor& residual = {});
+                           const Packing& packing = {}, const Tensor& residual = {});
 
 /// Layer normalisation of a + b; b may be undefined.
 Tensor kernel_add_layer_norm(const Tensor& a, const Tensor& b, const Tensor& scale, const Tensor& shift,
@@ -48,8 +48,7 @@ AttentionPlanPtr plan_of_instances(std::int64_t num_instances, std::int64_t num_
 /// (d, d); the bias of the output and the residual may be undefined.
 Tensor kernel_attention_block(const Tensor& x, const Tensor& in_weight, const Tensor& out_weight,
                               const Tensor& out_bias, const Tensor& residual, const AttentionPlanPtr& plan,
-                              const kernels::AttentionShape& shape,
-                              kernels::Precision precision = kernels::Precision::kFloat);
+                              const kernels::AttentionShape& shape, const Packing& packing = {});
 
 /// Columns of a matrix from `first` on.
 struct Columns {

@@ -83,9 +83,17 @@ void Network::set_weights(const TensorMap& weights) {
   }
 }
 
-void Network::copy_from(const Network& other) {
+void Network::share_parameters(const Network& other) {
+  for (auto& [name, tensor] : weights_) {
+    if (tensor.requires_grad()) tensor.set_data(other.weights_.at(name).detach());
+  }
+}
+
+void Network::copy_statistics(const Network& other) {
   const torch::NoGradGuard no_grad;
-  for (auto& [name, tensor] : weights_) tensor.copy_(other.weights_.at(name));
+  for (auto& [name, tensor] : weights_) {
+    if (!tensor.requires_grad()) tensor.copy_(other.weights_.at(name));
+  }
 }
 
 TensorMap Network::weights() const {
@@ -134,37 +142,37 @@ void Network::initialise_with(const std::function<void(Tensor& values, double bo
 
 Tensor Network::linear(const std::string& name, const Tensor& x) const {
   const auto found = weights_.find(name + ".bias");
-  return linear(x, weight(name + ".weight"), found == weights_.end() ? Tensor() : found->second);
+  return linear(name, x, weight(name + ".weight"), found == weights_.end() ? Tensor() : found->second);
 }
 
-Tensor Network::linear(const Tensor& x, const Tensor& weight, const Tensor& bias) const {
-  return kernels_take(x) ? kernel_linear(x, weight, bias, precision_) : torch::linear(x, weight, bias);
+Tensor Network::linear(const std::string& name, const Tensor& x, const Tensor& weight, const Tensor& bias) const {
+  return kernels_take(x) ? kernel_linear(x, weight, bias, packing(name)) : torch::linear(x, weight, bias);
 }
 
 Tensor Network::add_feed_forward(const Tensor& residual, const std::string& first, const std::string& second,
                                  kernels::Activation activation, const Tensor& x) const {
   if (kernels_take(x)) {
     return kernel_feed_forward(x, weight(first + ".weight"), weight(first + ".bias"), weight(second + ".weight"),
-                               weight(second + ".bias"), activation, precision_, residual);
+                               weight(second + ".bias"), activation, packing(first), residual);
   }
   const Tensor hidden = linear(first, x);
   return residual +
          linear(second, activation == kernels::Activation::kRelu ? torch::relu(hidden) : torch::gelu(hidden));
 }
 
-Tensor Network::add_self_attention(const Tensor& residual, const Tensor& x, const Tensor& in_weight,
-                                   const Tensor& out_weight, const Tensor& out_bias, std::size_t num_heads) const {
+Tensor Network::add_self_attention(const std::string& name, const Tensor& residual, const Tensor& x,
+                                   const Tensor& in_weight, const Tensor& out_weight, std::size_t num_heads) const {
   const std::int64_t head_dim = x.size(2) / static_cast<std::int64_t>(num_heads);
   const double scale = 1 / std::sqrt(static_cast<double>(head_dim));
   if (kernels_take(x)) {
-    return kernel_attention_block(x, in_weight, out_weight, out_bias, residual, plan_of_instances(x.size(0), x.size(1)),
+    return kernel_attention_block(x, in_weight, out_weight, {}, residual, plan_of_instances(x.size(0), x.size(1)),
                                   {num_heads, static_cast<std::size_t>(head_dim), static_cast<float>(scale)},
-                                  precision_);
+                                  packing(name));
   }
-  const std::vector<Tensor> parts = linear(x, in_weight).chunk(3, -1);
+  const std::vector<Tensor> parts = torch::linear(x, in_weight).chunk(3, -1);
   const auto heads = [&](std::size_t part) { return split_heads(parts[part], static_cast<std::int64_t>(num_heads)); };
   const Tensor weights = torch::softmax(heads(0).matmul(heads(1).transpose(-1, -2)) * scale, -1);  // (B, H, N, N)
-  return residual + linear(merge_heads(weights.matmul(heads(2))), out_weight, out_bias);
+  return residual + torch::linear(merge_heads(weights.matmul(heads(2))), out_weight);
 }
 
 Tensor Network::batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum) {

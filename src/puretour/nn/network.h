@@ -20,6 +20,7 @@
 #include "puretour/kernels/feed_forward.h"
 #include "puretour/models/checkpoint.h"
 #include "puretour/nn/batch_group.h"
+#include "puretour/nn/pack_cache.h"
 #include "puretour/nn/torch.h"
 
 namespace puretour::nn {
@@ -85,8 +86,14 @@ class Network : public torch::nn::Module {
   /// Of the products with weights and of attention, where kernels compute them.
   void set_precision(kernels::Precision precision) { precision_ = precision; }
 
-  /// Takes over the parameters and statistics of a network of the same configuration, without its gradients.
-  void copy_from(const Network& other);
+  /// Kernels take packed weights from there; whoever changes the weights must clear it.
+  void use_packs(std::shared_ptr<PackCache> packs) { packs_ = std::move(packs); }
+
+  /// Becomes a network with the parameters of another one of the same configuration, in the same memory, but with
+  /// gradients and statistics of its own.
+  void share_parameters(const Network& other);
+  /// Takes over the running statistics.
+  void copy_statistics(const Network& other);
 
   /// Parameters and statistics as in a checkpoint. set_weights throws ModelError as check_weights does.
   void set_weights(const TensorMap& weights);
@@ -101,20 +108,23 @@ class Network : public torch::nn::Module {
   explicit Network(ModelConfig config);
 
   [[nodiscard]] kernels::Precision precision() const { return precision_; }
+  [[nodiscard]] Packing packing(std::string name) const { return {precision_, packs_.get(), std::move(name)}; }
 
   /// The parameter or statistic of this name.
   [[nodiscard]] const Tensor& weight(const std::string& name) const { return weights_.at(name); }
 
   /// NAME.weight and, where it exists, NAME.bias.
   [[nodiscard]] Tensor linear(const std::string& name, const Tensor& x) const;
-  [[nodiscard]] Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}) const;
+  /// With a weight that is made of parameters; `name` stands for it among all weights of the network.
+  [[nodiscard]] Tensor linear(const std::string& name, const Tensor& x, const Tensor& weight,
+                              const Tensor& bias = {}) const;
   /// residual + two linear layers by name, with an activation between them.
   [[nodiscard]] Tensor add_feed_forward(const Tensor& residual, const std::string& first, const std::string& second,
                                         kernels::Activation activation, const Tensor& x) const;
   /// residual + projected attention of all nodes of an instance to all of them: x (B, N, d), in_weight (3d, d) gives
-  /// queries, keys and values side by side.
-  [[nodiscard]] Tensor add_self_attention(const Tensor& residual, const Tensor& x, const Tensor& in_weight,
-                                          const Tensor& out_weight, const Tensor& out_bias,
+  /// queries, keys and values side by side. `name` stands for the weights.
+  [[nodiscard]] Tensor add_self_attention(const std::string& name, const Tensor& residual, const Tensor& x,
+                                          const Tensor& in_weight, const Tensor& out_weight,
                                           std::size_t num_heads) const;
   /// Over all rows (all but the last dimension); batch statistics in training mode, running ones otherwise.
   [[nodiscard]] Tensor batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum);
@@ -127,6 +137,7 @@ class Network : public torch::nn::Module {
   BatchGroup* group_ = nullptr;
   std::size_t member_ = 0;
   kernels::Precision precision_ = kernels::Precision::kFloat;
+  std::shared_ptr<PackCache> packs_;       // null: weights are packed for every call
   std::map<std::string, Tensor> weights_;  // the tensors of the module tree by their full names
 };
 

@@ -37,8 +37,8 @@ std::vector<Tensor> Pointerformer::encode(const Tensor& points, Statistics stati
   for (std::size_t l = 0; l < config_.num_layers; ++l) {
     const std::string block = fmt::format("encoder.sequence.reversible_blocks.{}.", l);
     const Tensor attending = batch_norm(block + "f_block.mixing_layer_norm", x2, statistics, kMomentum);
-    x1 = add_self_attention(x1, attending, weight(block + "f_block.mha.in_proj_weight"),
-                            weight(block + "f_block.mha.out_proj.weight"), {}, config_.num_heads);
+    x1 = add_self_attention(block + "attention", x1, attending, weight(block + "f_block.mha.in_proj_weight"),
+                            weight(block + "f_block.mha.out_proj.weight"), config_.num_heads);
     const Tensor normalised = batch_norm(block + "g_block.output_layer_norm", x1, statistics, kMomentum);
     x2 = add_feed_forward(x2, block + "g_block.feed_forward", block + "g_block.output_dense",
                           kernels::Activation::kGelu, normalised);
@@ -75,11 +75,12 @@ Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Te
   // All parts of the query go through one more layer: folded into theirs, it costs a product per node, not per step.
   const Tensor query_map = weight("decoder.wq.weight");
   const auto folded = [&](const char* name) { return query_map.matmul(weight(name)); };
-  const Tensor base = linear(gather_rows(e, tours.select(2, 0)), folded("decoder.Wq_first.weight")) +
-                      linear(encoded[kGraphQuery], query_map).unsqueeze(1);  // (B, G, d)
-  const Tensor visited = linear(e, folded("decoder.W_visited.weight")) / static_cast<double>(e.size(1));
-  const Tensor queries =
-      kernel_tour_queries(base, linear(e, folded("decoder.Wq_last.weight")), visited, {}, plan);  // (B G S, d)
+  const Tensor base = linear("first node", gather_rows(e, tours.select(2, 0)), folded("decoder.Wq_first.weight")) +
+                      linear("graph query", encoded[kGraphQuery], query_map).unsqueeze(1);  // (B, G, d)
+  const Tensor visited =
+      linear("visited nodes", e, folded("decoder.W_visited.weight")) / static_cast<double>(e.size(1));
+  const Tensor queries = kernel_tour_queries(base, linear("last node", e, folded("decoder.Wq_last.weight")), visited,
+                                             {}, plan);  // (B G S, d)
 
   // The distance of the features, divided by sqrt(2), is that of the coordinates, doubled, and the first four angles:
   // the other angles are pi / 2 minus these, and each difference of coordinates occurs eight times.

@@ -147,10 +147,13 @@ void Trainer::prepare(const TrainOptions& options) {
     copies_.push_back(nn::make_network(network_config(recipe_)));
     copies_.back()->to(device_);
     copies_.back()->train();
+    copies_.back()->share_parameters(*network_);
   }
+  packs_ = std::make_shared<nn::PackCache>();
   for (std::size_t k = 0; k < copies_.size(); ++k) {
     copies_[k]->join(group_.get(), k);
     copies_[k]->set_precision(product_precision(recipe_));
+    copies_[k]->use_packs(packs_);
   }
   adam_ = std::make_unique<Adam>(network_->named_parameters(), recipe_.weight_decay, recipe_.optimizer == "adamw");
 }
@@ -235,7 +238,8 @@ StepSums Trainer::step() {
   {
     const Stopwatch watch(phases_.encode);
     const Tensor points = points_tensor(batch).to(device_);
-    for (std::size_t k = 1; k < copies_.size(); ++k) copies_[k]->copy_from(*network_);
+    packs_->clear();  // the weights have changed
+    for (std::size_t k = 1; k < copies_.size(); ++k) copies_[k]->copy_statistics(*network_);
     group_->run([&](std::size_t k) {
       copies_[k]->zero_grad();
       encoded[k] = copies_[k]->encode(share_of(points, k, copies_.size()), nn::Statistics::kUpdate);

@@ -107,6 +107,7 @@ class Trainer {
   // The batch is cut into shares, each of which has a copy of the network (the first has the network itself) and is
   // worked on by one thread. Their number is fixed, so that the result does not depend on the number of threads.
   std::unique_ptr<nn::BatchGroup> group_;
+  std::shared_ptr<nn::PackCache> packs_;  // of the weights of this step
   std::vector<std::shared_ptr<nn::Network>> copies_;
   std::unique_ptr<Adam> adam_;
   std::unique_ptr<Baseline> baseline_;
