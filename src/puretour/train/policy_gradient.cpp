@@ -9,14 +9,15 @@ namespace {
 
 using nn::Tensor;
 
-// Instances that the decoder works on at a time: as many as keep its tensors in the caches.
+// Instances that the decoder works on at a time: as many as keep its tensors in the caches. Every such part also adds up the
+// gradients of all weights.
 std::int64_t chunk_size(const nn::Network& network, const Tensor& tours) {
-  constexpr double kFloats = 1.0e6;
+  constexpr double kFloats = 1.5e6;
   const auto steps = static_cast<double>(tours.size(1) * tours.size(2));
   double floats_per_step = 0;  // of the largest tensor
   if (const auto* invit = std::get_if<InvitConfig>(&network.config())) {
     const std::size_t tokens = *std::max_element(invit->state_views.begin(), invit->state_views.end()) + 2;
-    floats_per_step = static_cast<double>(tokens * invit->embedding_dim * 3);
+    floats_per_step = static_cast<double>(tokens * invit->embedding_dim);
   } else if (const auto* am = std::get_if<AmConfig>(&network.config())) {
     floats_per_step = static_cast<double>(am->embedding_dim);
   } else {
