@@ -2,14 +2,17 @@
 //
 // Normalisations need sums over the whole batch: members hand in theirs and wait for the others. The sums are taken in
 // the order of the members, so that the result depends on how the batch is shared, but not on the number of threads
-// that run. SPDX-License-Identifier: MIT
+// that run.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -24,7 +27,7 @@ class BatchGroup {
   BatchGroup(const BatchGroup&) = delete;
   BatchGroup& operator=(const BatchGroup&) = delete;
 
-  [[nodiscard]] std::size_t size() const { return members_; }
+  [[nodiscard]] std::size_t size() const { return members_.size(); }
 
   /// Calls work(member) for all members, each on a thread that it keeps for its life (and with it the memory that
   /// kernels keep per thread), and returns when all are done. If one throws, the others stop at their next sum, and the
@@ -35,30 +38,40 @@ class BatchGroup {
   void add_up(std::size_t member, std::span<double> values);
 
  private:
-  void live(std::size_t member);
-  void enter(std::unique_lock<std::mutex>& lock);
-  void leave();
+  // A place to run in. If there are as many as processors, each is one processor: a member that is woken up runs where
+  // another one has just stopped, instead of wherever the system sees fit.
+  struct Place {
+    std::optional<int> processor;
+  };
+  struct Member {
+    std::thread thread;
+    std::condition_variable may_run;
+    std::optional<std::size_t> place;
+    std::optional<int> processor;  // that the thread is bound to
+    std::vector<double> share;     // of the sum in hand
+    std::exception_ptr error;
+  };
 
-  std::size_t members_;
+  void live(std::size_t member);
+  // All of these with the lock held.
+  void give_places();
+  void leave_place(Member& member);
+  void wait_for_place(std::unique_lock<std::mutex>& lock, Member& member);
+  void wake_waiting();
+
   std::mutex mutex_;
-  // One for each thing to wait for: a thread that wakes up in vain costs as much as one that works.
-  std::condition_variable called_;    // run() began, or the group ends
-  std::condition_variable freed_;     // another member may run
-  std::condition_variable added_up_;  // a sum is there, or a member has failed
-  std::condition_variable finished_;  // all members have finished
-  std::size_t free_;                  // members that may still begin to run
-  std::size_t num_waiting_ = 0;       // for the sum in hand
-  std::size_t round_ = 0;             // number of the sum in hand
+  std::vector<Place> places_;
+  std::vector<std::size_t> free_places_;
+  std::deque<std::size_t> ready_;     // members that want a place, in their order
+  std::vector<std::size_t> waiting_;  // members that wait for the sum in hand
+  std::vector<double> sum_;           // of the last round
   bool failed_ = false;
-  std::vector<std::vector<double>> shares_;
-  std::vector<double> sum_;  // of the last round
 
   const std::function<void(std::size_t)>* work_ = nullptr;
-  std::size_t run_ = 0;       // number of the call of run()
-  std::size_t num_left_ = 0;  // members that have not finished it
+  std::size_t num_left_ = 0;  // members that have not finished run()
+  std::condition_variable finished_;
   bool ended_ = false;
-  std::vector<std::exception_ptr> errors_;
-  std::vector<std::thread> threads_;
+  std::vector<Member> members_;  // last: their threads use all of the above
 };
 
 }  // namespace puretour::nn
