@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -19,13 +20,19 @@ namespace {
 
 constexpr std::array kAll = {Isa::kPlain, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx};
 
-// The registers of the matrix unit are large: Linux gives them only to programs that ask.
 bool has_matrix_unit() {
 #if defined(__x86_64__) && defined(__linux__) && defined(SYS_arch_prctl)
+  constexpr unsigned kBfloat16 = 1U << 22U;  // AMX-BF16
+  constexpr unsigned kTiles = 1U << 24U;     // AMX-TILE
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kBfloat16) == 0 || (d & kTiles) == 0) return false;
+  // The registers of the matrix unit are large: Linux gives them only to programs that ask.
   constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
   constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
-  return __builtin_cpu_supports("amx-tile") != 0 && __builtin_cpu_supports("amx-bf16") != 0 &&
-         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 #else
   return false;
 #endif

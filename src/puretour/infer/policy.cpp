@@ -32,7 +32,7 @@ std::vector<Rollout> Policy::roll_out_together(std::span<RolloutTask> tasks) con
 
 std::vector<Rollout> roll_out_all(const Policy& policy, std::span<RolloutTask> tasks, int threads) {
   // Fewer together if there would be nothing to do for some threads.
-  const std::size_t num_threads = static_cast<std::size_t>(resolve_threads(threads));
+  const auto num_threads = static_cast<std::size_t>(resolve_threads(threads));
   const std::size_t share = (tasks.size() + num_threads - 1) / num_threads;
   const std::size_t together = std::clamp<std::size_t>(share, 1, policy.rollouts_together());
   std::vector<Rollout> results(tasks.size());

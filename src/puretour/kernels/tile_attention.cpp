@@ -143,7 +143,7 @@ struct Sight {
     return {group.ranks,
             _mm512_add_epi32(_mm512_set1_epi32(group.first_rank + static_cast<std::int32_t>(first_query)), lanes)};
   }
-  PURETOUR_TILE_INLINE __m512 masked(__m512 scores, std::size_t key) const {
+  [[nodiscard]] PURETOUR_TILE_INLINE __m512 masked(__m512 scores, std::size_t key) const {
     if (ranks == nullptr) return scores;
     const __mmask16 visible = _mm512_cmpge_epi32_mask(_mm512_set1_epi32(ranks[key]), least);
     return _mm512_mask_blend_ps(visible, _mm512_set1_ps(kMasked), scores);
