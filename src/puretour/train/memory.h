@@ -12,8 +12,8 @@ inline void keep_freed_memory() {
   constexpr int kOneGigabyte = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kOneGigabyte);
   mallopt(M_TRIM_THRESHOLD, kOneGigabyte);
-  // One arena for all threads: those of other threads give memory back whatever the thresholds say, and keep three times as
-  // much.
+  // One arena for all threads: those of other threads give memory back whatever the thresholds say, and keep three
+  // times as much.
   mallopt(M_ARENA_MAX, 1);
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 using nn::Tensor;
 
-// Instances that the decoder works on at a time: as many as keep its tensors in the caches. Every such part also adds up the
-// gradients of all weights.
+// Instances that the decoder works on at a time: as many as keep its tensors in the caches. Every such part also adds
+// up the gradients of all weights.
 std::int64_t chunk_size(const nn::Network& network, const Tensor& tours) {
   constexpr double kFloats = 1.5e6;
   const auto steps = static_cast<double>(tours.size(1) * tours.size(2));
