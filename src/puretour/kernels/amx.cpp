@@ -32,14 +32,6 @@ static_assert(sizeof(TileConfiguration) == 64);
 // In assembly: the compiler's functions for these instructions exist in code for the matrix unit only, and templates
 // over the unit are not.
 struct MatrixUnit {
-  PURETOUR_INLINE static void prepare() {
-    // Once per thread: the shapes stay. Nothing else here uses the matrix unit.
-    thread_local bool ready = false;
-    if (ready) return;
-    constexpr TileConfiguration kConfiguration;
-    asm volatile("ldtilecfg %0" : : "m"(kConfiguration));
-    ready = true;
-  }
   template <int kRegister>
   PURETOUR_INLINE static void zero() {
     asm volatile("tilezero %%tmm%c0" : : "i"(kRegister));
@@ -65,7 +57,6 @@ struct EmulatedUnit {
     thread_local std::array<Tile, 8> tiles;
     return tiles.at(static_cast<std::size_t>(number));
   }
-  static void prepare() {}
   template <int kRegister>
   static void zero() {
     tile(kRegister) = {};
@@ -178,7 +169,6 @@ PURETOUR_INLINE void multiply_block(const PairProduct& p, std::size_t row, std::
 // Panels outside, rows inside: two panels stay in the first cache while all rows pass.
 template <class Unit>
 PURETOUR_INLINE void multiply_all(const PairProduct& p) {
-  Unit::prepare();
   for (std::size_t column = 0; column < p.columns; column += 2 * kBlock) {
     const bool two_across = column + kBlock < p.columns;
     for (std::size_t row = 0; row < p.num_rows; row += 2 * kTileHeight) {
@@ -196,10 +186,27 @@ PURETOUR_INLINE void multiply_all(const PairProduct& p) {
   }
 }
 
+// On this thread.
+thread_local int num_uses = 0;
+
 }  // namespace
+
+MatrixUnitInUse::MatrixUnitInUse() {
+#if defined(__x86_64__)
+  constexpr TileConfiguration kConfiguration;
+  if (active_isa() >= Isa::kAmx && num_uses++ == 0) asm volatile("ldtilecfg %0" : : "m"(kConfiguration));
+#endif
+}
+
+MatrixUnitInUse::~MatrixUnitInUse() {
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::kAmx && --num_uses == 0) asm volatile("tilerelease");
+#endif
+}
 
 void multiply_tiles(const PairProduct& product) {
 #if defined(__x86_64__)
+  const MatrixUnitInUse in_use;
   multiply_all<MatrixUnit>(product);
 #else
   throw InternalError("multiply_tiles: there is no matrix unit");

@@ -31,6 +31,17 @@ struct PairProduct {
   std::size_t columns = 0;
 };
 
+/// While one exists, the matrix unit stays as products need it: getting it ready takes as long as a small product. Code
+/// that multiplies several times should hold one; they may be nested. Other code finds the unit as it should be,
+/// unused.
+class MatrixUnitInUse {
+ public:
+  MatrixUnitInUse();
+  ~MatrixUnitInUse();
+  MatrixUnitInUse(const MatrixUnitInUse&) = delete;
+  MatrixUnitInUse& operator=(const MatrixUnitInUse&) = delete;
+};
+
 /// Only where active_isa() is Isa::kAmx. See multiply_pairs() for all other CPUs and depths.
 void multiply_tiles(const PairProduct& product);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "puretour/kernels/aligned.h"
+#include "puretour/kernels/amx.h"
 #include "puretour/kernels/rows.h"
 
 namespace puretour::kernels {
@@ -69,6 +70,7 @@ void attend(const AttentionBlock& block, const Chunk& chunk, const float* x, Wor
 void attention_block(const AttentionBlock& block, std::span<const Group> groups, const float* x, const float* residual,
                      float* out) {
   const std::size_t dim = block.shape.dim();
+  const MatrixUnitInUse in_use;
   Workspace& work = workspace();
   for_chunks(groups, [&](const Chunk& chunk) {
     const std::size_t first = chunk.first_row * dim;
@@ -85,6 +87,7 @@ void attention_block_gradient(const AttentionBlock& block, const TransposedAtten
   const std::size_t stride = 3 * dim;
   const auto add_product =
       block.precision() == Precision::kFloat ? add_transposed_product : add_transposed_product_bfloat16;
+  const MatrixUnitInUse in_use;
   Workspace& work = workspace();
   for_chunks(groups, [&](const Chunk& chunk) {
     const std::size_t rows = chunk.num_rows;

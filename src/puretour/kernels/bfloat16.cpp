@@ -54,6 +54,7 @@ Bfloat16Matrix::Bfloat16Matrix(const PackedMatrix& values) : depth_(values.depth
 
 void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_stride, const Bfloat16Matrix& b,
                        const float* bias, float* out, std::size_t out_stride) {
+  const MatrixUnitInUse in_use;
   const std::size_t num_pairs = b.num_pairs();
   // Kept by every thread: this is called too often to ask for memory each time.
   thread_local AlignedVector<std::uint32_t> rows;
@@ -73,6 +74,7 @@ void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_strid
 void add_transposed_product_bfloat16(const float* a, std::size_t a_stride, std::size_t a_columns, const float* b,
                                      std::size_t b_stride, std::size_t b_columns, std::size_t num_rows, float* out,
                                      std::size_t out_stride) {
+  const MatrixUnitInUse in_use;
   const std::size_t a_width = padded(a_columns);
   const std::size_t b_width = padded(b_columns);
   thread_local AlignedVector<std::uint32_t> a_pairs;

@@ -319,6 +319,7 @@ bool tiles_take(const AttentionShape& shape) {
 
 void tile_attention(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys, Rows values,
                     MutableRows out) {
+  const MatrixUnitInUse in_use;
   Workspace& work = workspace();
   for (const Group& group : groups) {
     work.reserve(group.num_keys, false);
@@ -349,6 +350,7 @@ void tile_attention(std::span<const Group> groups, const AttentionShape& shape, 
 void tile_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
                              Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
                              MutableRows value_gradient) {
+  const MatrixUnitInUse in_use;
   Workspace& work = workspace();
   for (const Group& group : groups) {
     work.reserve(group.num_keys, true);

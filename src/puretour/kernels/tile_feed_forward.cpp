@@ -101,6 +101,7 @@ void tile_feed_forward(const FeedForward& layers, const float* x, std::size_t nu
   const std::size_t inputs = layers.first.inputs();
   const std::size_t width = layers.first.outputs();
   const std::size_t outputs = layers.second.outputs();
+  const MatrixUnitInUse in_use;
   Workspace& work = workspace();
   const std::size_t rows = padded(num_rows);
   std::uint32_t* x_rows = room(work.x_rows, rows * inputs / 2);
@@ -124,6 +125,7 @@ void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedF
   const std::size_t outputs = layers.second.outputs();
   const std::size_t rows = padded(num_rows);
   const std::size_t num_pairs = padded((num_rows + 1) / 2);
+  const MatrixUnitInUse in_use;
   Workspace& work = workspace();
 
   std::uint32_t* x_rows = room(work.x_rows, rows * inputs / 2);
