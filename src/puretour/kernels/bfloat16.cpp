@@ -85,28 +85,10 @@ void add_transposed_product_bfloat16(const float* a, std::size_t a_stride, std::
   a_columns_of_pairs.resize(a_pairs.size());
   for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
     const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
-    const std::size_t num_pairs = padded((count + 1) / 2);
-    const auto round_rows = [&](const float* rows, std::size_t stride, std::size_t columns, std::uint32_t* pairs,
-                                std::size_t width) {
-      for (std::size_t k = 0; k < num_pairs; ++k) {
-        const float* first = rows + (begin + 2 * k) * stride;
-        if (2 * k + 1 < count) {
-          round_pair(first, first + stride, columns, pairs + k * width);
-        } else if (2 * k < count) {
-          round_single(first, columns, pairs + k * width);
-        } else {
-          std::fill_n(pairs + k * width, width, 0);
-        }
-      }
-    };
-    round_rows(a, a_stride, a_columns, a_pairs.data(), a_width);
-    round_rows(b, b_stride, b_columns, b_pairs.data(), b_width);
-    for (std::size_t k = 0; k < num_pairs; k += kBlock) {
-      for (std::size_t i = 0; i < a_width; i += kBlock) {
-        transpose_block(a_pairs.data() + k * a_width + i, a_width, a_columns_of_pairs.data() + i * num_pairs + k,
-                        num_pairs);
-      }
-    }
+    const std::size_t num_pairs = num_row_pairs(count);
+    round_row_pairs(a + begin * a_stride, a_stride, count, a_columns, a_pairs.data(), a_width);
+    round_row_pairs(b + begin * b_stride, b_stride, count, b_columns, b_pairs.data(), b_width);
+    turn_pairs(a_pairs.data(), num_pairs, a_width, a_columns_of_pairs.data());
     multiply_pairs({a_columns_of_pairs.data(), num_pairs, b_pairs.data(), b_width, kBlock, num_pairs, out, out_stride,
                     out, out_stride, a_columns, b_columns});
   }

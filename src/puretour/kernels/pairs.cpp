@@ -273,6 +273,28 @@ void transpose_block(const std::uint32_t* from, std::size_t from_stride, std::ui
   }
 }
 
+void round_row_pairs(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns,
+                     std::uint32_t* out, std::size_t width) {
+  for (std::size_t k = 0; k < num_row_pairs(num_rows); ++k) {
+    const float* first = rows + 2 * k * stride;
+    if (2 * k + 1 < num_rows) {
+      round_pair(first, first + stride, columns, out + k * width);
+    } else if (2 * k < num_rows) {
+      round_single(first, columns, out + k * width);
+    } else {
+      std::fill_n(out + k * width, width, 0);
+    }
+  }
+}
+
+void turn_pairs(const std::uint32_t* pairs, std::size_t num_pairs, std::size_t columns, std::uint32_t* out) {
+  for (std::size_t k = 0; k < num_pairs; k += kBlock) {
+    for (std::size_t c = 0; c < columns; c += kBlock) {
+      transpose_block(pairs + k * columns + c, columns, out + c * num_pairs + k, num_pairs);
+    }
+  }
+}
+
 void multiply_pairs(const PairProduct& p) {
   if (active_isa() >= Isa::kAmx && p.num_pairs % kTilePairs == 0) return multiply_tiles(p);
   for (std::size_t c = 0; c < p.columns; c += kBlock) {

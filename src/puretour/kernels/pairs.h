@@ -28,6 +28,18 @@ void round_pair(const float* first, const float* second, std::size_t count, std:
 /// out[i] = the pair of first[i] and zero.
 void round_single(const float* first, std::size_t count, std::uint32_t* out);
 
+/// out[k][c] = the pair of rows 2 k and 2 k + 1 in column c, for whole tiles of kTilePairs pairs: what is missing is
+/// zero. Rows of `out` have `width` words, of which `columns` are written (all of them where a pair is missing).
+void round_row_pairs(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns,
+                     std::uint32_t* out, std::size_t width);
+/// The number of such pairs.
+constexpr std::size_t num_row_pairs(std::size_t num_rows) {
+  return padded((num_rows + 1) / 2);
+}
+
+/// out[c][k] = pairs[k][c] for num_pairs pairs and `columns` columns, both whole tiles.
+void turn_pairs(const std::uint32_t* pairs, std::size_t num_pairs, std::size_t columns, std::uint32_t* out);
+
 /// to[c][r] = from[r][c] for sixteen rows and columns of 32 bits.
 void transpose_block(const std::uint32_t* from, std::size_t from_stride, std::uint32_t* to, std::size_t to_stride);
 

@@ -58,29 +58,6 @@ struct ChannelPairs {
   }
 };
 
-// [pair of rows][channels] of whole tiles; what is missing is zero.
-void fill_row_pairs(const float* rows, std::size_t stride, std::size_t count, AlignedVector<std::uint32_t>& pairs) {
-  for (std::size_t k = 0; k < padded((count + 1) / 2); ++k) {
-    const float* first = rows + 2 * k * stride;
-    std::uint32_t* to = pairs.data() + k * kDim;
-    if (2 * k + 1 < count) {
-      round_pair(first, first + stride, kDim, to);
-    } else if (2 * k < count) {
-      round_single(first, kDim, to);
-    } else {
-      std::fill_n(to, kDim, 0);
-    }
-  }
-}
-
-// [channel][pairs of rows] from the same.
-void transpose_row_pairs(const AlignedVector<std::uint32_t>& pairs, std::size_t num_pairs,
-                         AlignedVector<std::uint32_t>& columns) {
-  for (std::size_t k = 0; k < num_pairs; k += kBlock) {
-    transpose_block(pairs.data() + k * kDim, kDim, columns.data() + k, num_pairs);
-  }
-}
-
 // Memory that a thread keeps from call to call. Whole tiles: what lies behind the last key or query is finite.
 struct Workspace {
   std::size_t key_pairs = 0;  // padded to whole tiles
@@ -106,7 +83,7 @@ struct Workspace {
 
   void reserve(std::size_t num_keys, bool backward) {
     const std::size_t keys = padded(num_keys);
-    key_pairs = padded((num_keys + 1) / 2);
+    key_pairs = num_row_pairs(num_keys);
     const auto at_least = [](auto& values, std::size_t count) { values.resize(std::max(values.size(), count)); };
     key_rows.reserve(keys);
     query_rows.reserve(kQueryBlock);
@@ -307,8 +284,8 @@ void multiply_rows(const ChannelPairs& rows, std::size_t num_keys, const Aligned
 // sums[key] += rows of pairs of queries . pairs of rows of the queries.
 void add_over_queries(const AlignedVector<std::uint32_t>& rows, const AlignedVector<std::uint32_t>& pairs,
                       std::size_t num_queries, std::size_t num_keys, float* sums, std::size_t stride) {
-  multiply_pairs({rows.data(), kQueryBlock / 2, pairs.data(), kDim, 0, padded((num_queries + 1) / 2), sums, stride,
-                  sums, stride, num_keys, kDim});
+  multiply_pairs({rows.data(), kQueryBlock / 2, pairs.data(), kDim, 0, num_row_pairs(num_queries), sums, stride, sums,
+                  stride, num_keys, kDim});
 }
 
 }  // namespace
@@ -326,9 +303,9 @@ void tile_attention(std::span<const Group> groups, const AttentionShape& shape, 
     for (std::size_t head = 0; head < shape.num_heads; ++head) {
       const std::size_t first = head * kDim;
       work.key_rows.fill(keys.data + group.key_begin * keys.stride + first, keys.stride, group.num_keys, 1);
-      fill_row_pairs(values.data + group.key_begin * values.stride + first, values.stride, group.num_keys,
-                     work.row_pairs);
-      transpose_row_pairs(work.row_pairs, work.key_pairs, work.value_columns);
+      round_row_pairs(values.data + group.key_begin * values.stride + first, values.stride, group.num_keys, kDim,
+                      work.row_pairs.data(), kDim);
+      turn_pairs(work.row_pairs.data(), work.key_pairs, kDim, work.value_columns.data());
       for (std::size_t begin = 0; begin < group.num_queries; begin += kQueryBlock) {
         const std::size_t count = std::min(kQueryBlock, group.num_queries - begin);
         const std::size_t num_panels = padded(count) / kBlock;
@@ -359,8 +336,8 @@ void tile_attention_gradient(std::span<const Group> groups, const AttentionShape
       const float* group_keys = keys.data + group.key_begin * keys.stride + first;
       work.key_rows.fill(group_keys, keys.stride, group.num_keys, 1);
       work.value_rows.fill(values.data + group.key_begin * values.stride + first, values.stride, group.num_keys, 1);
-      fill_row_pairs(group_keys, keys.stride, group.num_keys, work.row_pairs);
-      transpose_row_pairs(work.row_pairs, work.key_pairs, work.key_columns);
+      round_row_pairs(group_keys, keys.stride, group.num_keys, kDim, work.row_pairs.data(), kDim);
+      turn_pairs(work.row_pairs.data(), work.key_pairs, kDim, work.key_columns.data());
       for (std::size_t begin = 0; begin < group.num_queries; begin += kQueryBlock) {
         const std::size_t count = std::min(kQueryBlock, group.num_queries - begin);
         const std::size_t num_panels = padded(count) / kBlock;
@@ -371,8 +348,8 @@ void tile_attention_gradient(std::span<const Group> groups, const AttentionShape
         work.query_rows.transpose(count, work.query_panels);
         work.gradient_rows.fill(incoming, out_gradient.stride, count, 1);
         work.gradient_rows.transpose(count, work.gradient_panels);
-        fill_row_pairs(block_queries, queries.stride, count, work.query_pairs);
-        fill_row_pairs(incoming, out_gradient.stride, count, work.gradient_pairs);
+        round_row_pairs(block_queries, queries.stride, count, kDim, work.query_pairs.data(), kDim);
+        round_row_pairs(incoming, out_gradient.stride, count, kDim, work.gradient_pairs.data(), kDim);
 
         multiply_rows(work.key_rows, group.num_keys, work.query_panels, num_panels, work.scores);
         multiply_rows(work.value_rows, group.num_keys, work.gradient_panels, num_panels, work.weight_gradients);

@@ -46,29 +46,6 @@ void fill_rows(const float* rows, std::size_t stride, std::size_t num_rows, std:
   }
 }
 
-// [pair of rows][channel] of whole tiles; what is missing is zero.
-void fill_pairs(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t channels, std::uint32_t* out) {
-  for (std::size_t k = 0; k < padded((num_rows + 1) / 2); ++k) {
-    const float* first = rows + 2 * k * stride;
-    if (2 * k + 1 < num_rows) {
-      round_pair(first, first + stride, channels, out + k * channels);
-    } else if (2 * k < num_rows) {
-      round_single(first, channels, out + k * channels);
-    } else {
-      std::fill_n(out + k * channels, channels, 0);
-    }
-  }
-}
-
-// [channel][pairs of rows] from [pair of rows][channel].
-void turn_pairs(const std::uint32_t* pairs, std::size_t num_pairs, std::size_t channels, std::uint32_t* out) {
-  for (std::size_t k = 0; k < num_pairs; k += kBlock) {
-    for (std::size_t c = 0; c < channels; c += kBlock) {
-      transpose_block(pairs + k * channels + c, channels, out + c * num_pairs + k, num_pairs);
-    }
-  }
-}
-
 // out = left . columns [first, first + kChunk) of `matrix`, plus the bias.
 void multiply_chunk(const std::uint32_t* left, std::size_t num_rows, const Linear& linear, std::size_t first,
                     float* out) {
@@ -124,20 +101,20 @@ void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedF
   const std::size_t width = layers.first.outputs();
   const std::size_t outputs = layers.second.outputs();
   const std::size_t rows = padded(num_rows);
-  const std::size_t num_pairs = padded((num_rows + 1) / 2);
+  const std::size_t num_pairs = num_row_pairs(num_rows);
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
 
   std::uint32_t* x_rows = room(work.x_rows, rows * inputs / 2);
   std::uint32_t* x_pairs = room(work.x_pairs, num_pairs * inputs);
   fill_rows(x, inputs, num_rows, inputs, x_rows, inputs / 2);
-  fill_pairs(x, inputs, num_rows, inputs, x_pairs);
+  round_row_pairs(x, inputs, num_rows, inputs, x_pairs, inputs);
 
   std::uint32_t* incoming_rows = room(work.incoming_rows, rows * outputs / 2);
   std::uint32_t* incoming_columns = room(work.incoming_columns, outputs * num_pairs);
   std::uint32_t* pairs = room(work.pairs, num_pairs * std::max(outputs, kChunk));
   fill_rows(out_gradient, outputs, num_rows, outputs, incoming_rows, outputs / 2);
-  fill_pairs(out_gradient, outputs, num_rows, outputs, pairs);
+  round_row_pairs(out_gradient, outputs, num_rows, outputs, pairs, outputs);
   turn_pairs(pairs, num_pairs, outputs, incoming_columns);
 
   float* hidden = room(work.hidden, rows * kChunk);
@@ -155,10 +132,10 @@ void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedF
       gelu_gradient(hidden, gradient, num_rows * kChunk);
     }
     fill_rows(gradient, kChunk, num_rows, kChunk, gradient_rows + c / 2, width / 2);
-    fill_pairs(hidden, kChunk, num_rows, kChunk, hidden_pairs);
+    round_row_pairs(hidden, kChunk, num_rows, kChunk, hidden_pairs, kChunk);
     multiply_pairs({incoming_columns, num_pairs, hidden_pairs, kChunk, kBlock, num_pairs, sums.second_weight + c, width,
                     sums.second_weight + c, width, outputs, kChunk});
-    fill_pairs(gradient, kChunk, num_rows, kChunk, pairs);
+    round_row_pairs(gradient, kChunk, num_rows, kChunk, pairs, kChunk);
     turn_pairs(pairs, num_pairs, kChunk, gradient_columns);
     float* of_first = sums.first_weight + c * inputs;
     multiply_pairs({gradient_columns, num_pairs, x_pairs, inputs, kBlock, num_pairs, of_first, inputs, of_first, inputs,
