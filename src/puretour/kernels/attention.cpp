@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/attention.h"
-#include "puretour/kernels/aligned.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "puretour/base/parallel.h"
+#include "puretour/kernels/aligned.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/rows.h"
 #include "puretour/kernels/tile_attention.h"

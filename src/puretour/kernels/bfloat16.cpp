@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/bfloat16.h"
-#include "puretour/kernels/aligned.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 
 #include "puretour/base/error.h"
 #include "puretour/base/text.h"
+#include "puretour/kernels/aligned.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/pairs.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/feed_forward.h"
-#include "puretour/kernels/aligned.h"
 
 #include <algorithm>
 
 #include "puretour/base/parallel.h"
+#include "puretour/kernels/aligned.h"
 #include "puretour/kernels/rows.h"
 #include "puretour/kernels/tile_feed_forward.h"
 

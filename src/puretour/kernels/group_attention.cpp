@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/group_attention.h"
-#include "puretour/kernels/aligned.h"
 
 #include <algorithm>
 
+#include "puretour/kernels/aligned.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/panels.h"
 #include "puretour/kernels/rows.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/pointer.h"
-#include "puretour/kernels/aligned.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "puretour/kernels/aligned.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/panels.h"
 #include "puretour/kernels/rows.h"

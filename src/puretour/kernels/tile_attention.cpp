@@ -3,12 +3,12 @@
 // into the form that the product reads: rows of pairs for left factors, panels of pairs for right ones (pairs.h).
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/tile_attention.h"
-#include "puretour/kernels/aligned.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "puretour/base/error.h"
+#include "puretour/kernels/aligned.h"
 #include "puretour/kernels/pairs.h"
 
 #if defined(__x86_64__)
@@ -253,6 +253,15 @@ PURETOUR_TILE_TARGET void softmax_gradient_panels(const Group& group, std::size_
   }
 }
 
+// Sums over queries run over whole tiles, two panels each: the rows of a panel that is not there.
+void clear_panel(std::size_t panel, std::size_t num_keys, Workspace& work) {
+  for (std::size_t k = 0; k < num_keys; ++k) {
+    const std::size_t first = k * kQueryBlock / 2 + panel * kBlock / 2;
+    std::fill_n(work.weight_rows.data() + first, kBlock / 2, 0);
+    std::fill_n(work.score_gradient_rows.data() + first, kBlock / 2, 0);
+  }
+}
+
 // rows[q][channel] = turned[channel][q] * factors[q] for q < count (at most a panel).
 PURETOUR_TILE_TARGET void turn_back(const float* turned, const float* factors, std::size_t count, float* rows,
                                     std::size_t stride) {
@@ -354,6 +363,7 @@ void tile_attention_gradient(std::span<const Group> groups, const AttentionShape
         multiply_rows(work.key_rows, group.num_keys, work.query_panels, num_panels, work.scores);
         multiply_rows(work.value_rows, group.num_keys, work.gradient_panels, num_panels, work.weight_gradients);
         softmax_gradient_panels(group, begin, num_panels, shape.scale, work);
+        if (num_panels % 2 == 1) clear_panel(num_panels, group.num_keys, work);
         add_over_queries(work.score_gradient_rows, work.query_pairs, count, group.num_keys,
                          key_gradient.data + group.key_begin * key_gradient.stride + first, key_gradient.stride);
         add_over_queries(work.weight_rows, work.gradient_pairs, count, group.num_keys,
