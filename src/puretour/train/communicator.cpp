@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <utility>
 
 #include "puretour/base/error.h"
@@ -56,6 +57,8 @@ c10::intrusive_ptr<c10d::Store> open_store(const ProcessPlace& place) {
 struct Communicator::Group {
 #if PURETOUR_HAS_GLOO
   explicit Group(const ProcessPlace& place) {
+    // Writing to a process that is gone must be an error to report, not the end of this one.
+    std::signal(SIGPIPE, SIG_IGN);
     const auto store = open_store(place);
     auto options = c10d::ProcessGroupGloo::Options::create(kPatience);
     options->devices.push_back(place.rendezvous.starts_with("file:")
