@@ -26,4 +26,11 @@ struct CacheLineAllocator {
 template <class T>
 using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
 
+/// The memory of a vector that has room for `count` values, which is kept from call to call: it never shrinks.
+template <class T>
+T* room(AlignedVector<T>& values, std::size_t count) {
+  if (values.size() < count) values.resize(count);
+  return values.data();
+}
+
 }  // namespace puretour::kernels

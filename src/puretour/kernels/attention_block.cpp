@@ -50,15 +50,11 @@ Workspace& workspace() {
   return work;
 }
 
-void reserve(AlignedVector<float>& values, std::size_t count) {
-  if (values.size() < count) values.resize(count);
-}
-
 void attend(const AttentionBlock& block, const Chunk& chunk, const float* x, Workspace& work) {
   const std::size_t dim = block.shape.dim();
   const std::size_t stride = 3 * dim;
-  reserve(work.qkv, chunk.num_rows * stride);
-  reserve(work.attended, chunk.num_rows * dim);
+  room(work.qkv, chunk.num_rows * stride);
+  room(work.attended, chunk.num_rows * dim);
   block.project_in.apply(x, chunk.num_rows, work.qkv.data());
   const float* qkv = work.qkv.data();
   group_attention(chunk.groups, block.shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
@@ -98,11 +94,11 @@ void attention_block_gradient(const AttentionBlock& block, const TransposedAtten
     add_product(incoming, dim, dim, work.attended.data(), dim, dim, rows, sums.out_weight, dim);
     if (sums.out_bias != nullptr) add_column_sums(incoming, rows, dim, dim, sums.out_bias);
 
-    reserve(work.attended_gradient, rows * dim);
+    room(work.attended_gradient, rows * dim);
     transposed.project_out.apply(incoming, rows, work.attended_gradient.data());
-    work.qkv_gradient.assign(std::max(work.qkv_gradient.size(), rows * stride), 0);
     const float* qkv = work.qkv.data();
-    float* qkv_gradient = work.qkv_gradient.data();
+    float* qkv_gradient = room(work.qkv_gradient, rows * stride);
+    std::fill_n(qkv_gradient, rows * stride, 0.0F);
     group_attention_gradient(chunk.groups, block.shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
                              {work.attended_gradient.data(), dim}, {qkv_gradient, stride}, {qkv_gradient + dim, stride},
                              {qkv_gradient + 2 * dim, stride}, block.precision());

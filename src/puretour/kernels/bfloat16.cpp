@@ -58,7 +58,7 @@ void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_strid
   const std::size_t num_pairs = b.num_pairs();
   // Kept by every thread: this is called too often to ask for memory each time.
   thread_local AlignedVector<std::uint32_t> rows;
-  rows.resize(std::max(rows.size(), kRowBlock * num_pairs));
+  room(rows, kRowBlock * num_pairs);
   for (std::size_t begin = 0; begin < num_rows; begin += kRowBlock) {
     const std::size_t count = std::min(kRowBlock, num_rows - begin);
     for (std::size_t r = 0; r < count; ++r) {
@@ -80,9 +80,9 @@ void add_transposed_product_bfloat16(const float* a, std::size_t a_stride, std::
   thread_local AlignedVector<std::uint32_t> a_pairs;
   thread_local AlignedVector<std::uint32_t> b_pairs;
   thread_local AlignedVector<std::uint32_t> a_columns_of_pairs;
-  a_pairs.resize(std::max(a_pairs.size(), kGradientRowBlock / 2 * a_width));
-  b_pairs.resize(std::max(b_pairs.size(), kGradientRowBlock / 2 * b_width));
-  a_columns_of_pairs.resize(a_pairs.size());
+  room(a_pairs, kGradientRowBlock / 2 * a_width);
+  room(b_pairs, kGradientRowBlock / 2 * b_width);
+  room(a_columns_of_pairs, kGradientRowBlock / 2 * a_width);
   for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
     const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
     const std::size_t num_pairs = num_row_pairs(count);

@@ -18,6 +18,16 @@ constexpr std::size_t kGradientRowBlock = kTileFeedForwardRows;
 
 }  // namespace
 
+void activate(Activation activation, float* values, std::size_t count) {
+  activation == Activation::kRelu ? relu(values, count) : gelu(values, count);
+}
+
+void activate_with_gradient(Activation activation, float* values, float* gradients, std::size_t count) {
+  if (activation == Activation::kGelu) return gelu_gradient(values, gradients, count);
+  relu(values, count);
+  relu_gradient(values, gradients, count);
+}
+
 void FeedForward::apply(const float* x, std::size_t num_rows, float* out, int threads, const float* residual) const {
   const bool by_tiles = tiles_take(*this);
   parallel_for_blocks(num_rows, kRowBlock, threads, [&](std::size_t begin, std::size_t end) {
@@ -29,9 +39,9 @@ void FeedForward::apply(const float* x, std::size_t num_rows, float* out, int th
     // Kept by every thread: fresh memory would have to be cleared each time.
     thread_local AlignedVector<float> hidden;
     const std::size_t size = (end - begin) * first.outputs();
-    if (hidden.size() < size) hidden.resize(size);
+    room(hidden, size);
     first.apply(x + begin * first.inputs(), end - begin, hidden.data());
-    activation == Activation::kRelu ? relu(hidden.data(), size) : gelu(hidden.data(), size);
+    activate(activation, hidden.data(), size);
     float* to = out + begin * second.outputs();
     second.apply(hidden.data(), end - begin, to);
     if (residual != nullptr) add(to, residual + begin * second.outputs(), (end - begin) * second.outputs());
@@ -48,8 +58,10 @@ void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForwar
   const bool by_tiles = tiles_take(layers);
   thread_local AlignedVector<float> hidden;
   thread_local AlignedVector<float> gradient;
-  hidden.resize(std::max(hidden.size(), kGradientRowBlock * width));
-  gradient.resize(hidden.size());
+  if (!by_tiles) {
+    room(hidden, kGradientRowBlock * width);
+    room(gradient, kGradientRowBlock * width);
+  }
   for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
     const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
     const float* in = x + begin * inputs;
@@ -61,12 +73,7 @@ void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForwar
     }
     layers.first.apply(in, count, hidden.data());
     transposed.second.apply(incoming, count, gradient.data());
-    if (layers.activation == Activation::kRelu) {
-      relu(hidden.data(), count * width);
-      relu_gradient(hidden.data(), gradient.data(), count * width);
-    } else {
-      gelu_gradient(hidden.data(), gradient.data(), count * width);
-    }
+    activate_with_gradient(layers.activation, hidden.data(), gradient.data(), count * width);
     transposed.first.apply(gradient.data(), count, x_gradient + begin * inputs);
     if (residual_is_x) add(x_gradient + begin * inputs, incoming, count * inputs);
     add_product(incoming, outputs, outputs, hidden.data(), width, width, count, sums.second_weight, width);

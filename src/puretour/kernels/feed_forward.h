@@ -11,6 +11,11 @@ namespace puretour::kernels {
 
 enum class Activation : std::uint8_t { kRelu, kGelu };
 
+/// Replaces the values by those of the activation.
+void activate(Activation activation, float* values, std::size_t count);
+/// The same, and turns the gradients of the results into those of the values.
+void activate_with_gradient(Activation activation, float* values, float* gradients, std::size_t count);
+
 struct FeedForward {
   Linear first;
   Linear second;

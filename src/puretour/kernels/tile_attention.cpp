@@ -39,7 +39,7 @@ std::size_t head_pairs() {
 struct ChannelPairs {
   AlignedVector<std::uint32_t> pairs;
 
-  void reserve(std::size_t rows) { pairs.resize(std::max(pairs.size(), padded(rows) * kTilePairs)); }
+  void reserve(std::size_t rows) { room(pairs, padded(rows) * kTilePairs); }
   PURETOUR_TILE_TARGET void fill(const float* rows, std::size_t stride, std::size_t count, float factor) {
     const __m512 factors = _mm512_set1_ps(factor);
     for (std::size_t r = 0; r < count; ++r) {
@@ -84,24 +84,26 @@ struct Workspace {
   void reserve(std::size_t num_keys, bool backward) {
     const std::size_t keys = padded(num_keys);
     key_pairs = num_row_pairs(num_keys);
-    const auto at_least = [](auto& values, std::size_t count) { values.resize(std::max(values.size(), count)); };
     key_rows.reserve(keys);
     query_rows.reserve(kQueryBlock);
-    at_least(row_pairs, key_pairs * kDim);
-    at_least(query_panels, kQueryBlock * kTilePairs);
-    at_least(scores, keys * kQueryBlock);
-    at_least(pair_panels, key_pairs * kQueryBlock);
-    at_least(turned, kDim * kQueryBlock);
-    if (!backward) return at_least(value_columns, kDim * key_pairs);
+    room(row_pairs, key_pairs * kDim);
+    room(query_panels, kQueryBlock * kTilePairs);
+    room(scores, keys * kQueryBlock);
+    room(pair_panels, key_pairs * kQueryBlock);
+    room(turned, kDim * kQueryBlock);
+    if (!backward) {
+      room(value_columns, kDim * key_pairs);
+      return;
+    }
     value_rows.reserve(keys);
     gradient_rows.reserve(kQueryBlock);
-    at_least(key_columns, kDim * key_pairs);
-    at_least(gradient_panels, kQueryBlock * kTilePairs);
-    at_least(query_pairs, kQueryBlock / 2 * kDim);
-    at_least(gradient_pairs, kQueryBlock / 2 * kDim);
-    at_least(weight_gradients, keys * kQueryBlock);
-    at_least(weight_rows, keys * kQueryBlock / 2);
-    at_least(score_gradient_rows, keys * kQueryBlock / 2);
+    room(key_columns, kDim * key_pairs);
+    room(gradient_panels, kQueryBlock * kTilePairs);
+    room(query_pairs, kQueryBlock / 2 * kDim);
+    room(gradient_pairs, kQueryBlock / 2 * kDim);
+    room(weight_gradients, keys * kQueryBlock);
+    room(weight_rows, keys * kQueryBlock / 2);
+    room(score_gradient_rows, keys * kQueryBlock / 2);
   }
 };
 
@@ -159,6 +161,24 @@ PURETOUR_TILE_INLINE void store_pair(std::uint32_t* to, __m512 first, __m512 sec
   _mm512_storeu_si512(to, _mm512_permutexvar_epi16(order, both));
 }
 
+// row(k) of all keys as pairs of keys, in their order; what is missing of whole tiles is zero.
+template <class Row>
+PURETOUR_TILE_INLINE void store_key_pairs(std::uint32_t* pairs, std::size_t num_keys, std::size_t key_pairs,
+                                          const Row& row) {
+  const __m512i order = interleaving();
+  std::size_t k = 0;
+  for (; k + 2 <= num_keys; k += 2) {
+    const __m512 first = row(k);
+    const __m512 second = row(k + 1);
+    store_pair(pairs + k / 2 * kBlock, first, second, order);
+  }
+  if (k < num_keys) {
+    store_pair(pairs + k / 2 * kBlock, row(k), _mm512_setzero_ps(), order);
+    k += 2;
+  }
+  for (; k / 2 < key_pairs; k += 2) _mm512_storeu_si512(pairs + k / 2 * kBlock, _mm512_setzero_si512());
+}
+
 PURETOUR_TILE_INLINE void store_half_row(std::uint32_t* to, __m512 values) {
   const __m256bh rounded = _mm512_cvtneps_pbh(values);
   std::memcpy(to, &rounded, sizeof rounded);
@@ -168,7 +188,6 @@ PURETOUR_TILE_INLINE void store_half_row(std::uint32_t* to, __m512 values) {
 PURETOUR_TILE_TARGET __m512 softmax_panel(const Sight& sight, const float* scores, std::size_t num_keys,
                                           std::size_t key_pairs, std::uint32_t* pairs) {
   const __m512 largest = largest_of(sight, scores, num_keys);
-  const __m512i order = interleaving();
   __m512 sum = _mm512_setzero_ps();
   const auto weight = [&](std::size_t k)
       __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"), always_inline)) {
@@ -177,17 +196,7 @@ PURETOUR_TILE_TARGET __m512 softmax_panel(const Sight& sight, const float* score
     sum = _mm512_add_ps(sum, result);
     return result;
   };
-  std::size_t k = 0;
-  for (; k + 2 <= num_keys; k += 2) {
-    const __m512 first = weight(k);
-    const __m512 second = weight(k + 1);
-    store_pair(pairs + k / 2 * kBlock, first, second, order);
-  }
-  if (k < num_keys) {
-    store_pair(pairs + k / 2 * kBlock, weight(k), _mm512_setzero_ps(), order);
-    k += 2;
-  }
-  for (; k / 2 < key_pairs; k += 2) _mm512_storeu_si512(pairs + k / 2 * kBlock, _mm512_setzero_si512());
+  store_key_pairs(pairs, num_keys, key_pairs, weight);
   return _mm512_div_ps(_mm512_set1_ps(1), sum);
 }
 
@@ -210,7 +219,6 @@ PURETOUR_TILE_TARGET void softmax_gradient_panel(const Sight& sight, float* scor
   const __m512 factor = _mm512_div_ps(_mm512_set1_ps(1), sum);
   const __m512 mean = _mm512_mul_ps(dot, factor);
   const __m512 scales = _mm512_set1_ps(scale);
-  const __m512i order = interleaving();
   const auto gradient = [&](std::size_t k)
       __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"), always_inline)) {
     const __m512 weight = _mm512_mul_ps(_mm512_loadu_ps(scores + k * kQueryBlock), factor);
@@ -220,17 +228,7 @@ PURETOUR_TILE_TARGET void softmax_gradient_panel(const Sight& sight, float* scor
     store_half_row(gradient_rows + k * kQueryBlock / 2, result);
     return result;
   };
-  std::size_t k = 0;
-  for (; k + 2 <= num_keys; k += 2) {
-    const __m512 first = gradient(k);
-    const __m512 second = gradient(k + 1);
-    store_pair(gradient_pairs + k / 2 * kBlock, first, second, order);
-  }
-  if (k < num_keys) {
-    store_pair(gradient_pairs + k / 2 * kBlock, gradient(k), _mm512_setzero_ps(), order);
-    k += 2;
-  }
-  for (; k / 2 < key_pairs; k += 2) _mm512_storeu_si512(gradient_pairs + k / 2 * kBlock, _mm512_setzero_si512());
+  store_key_pairs(gradient_pairs, num_keys, key_pairs, gradient);
 }
 
 PURETOUR_TILE_TARGET void softmax_panels(const Group& group, std::size_t first_query, std::size_t num_panels,

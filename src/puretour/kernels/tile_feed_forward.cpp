@@ -32,12 +32,6 @@ Workspace& workspace() {
   return work;
 }
 
-template <class T>
-T* room(AlignedVector<T>& values, std::size_t count) {
-  if (values.size() < count) values.resize(count);
-  return values.data();
-}
-
 // [row][pairs of channels] of an even number of channels.
 void fill_rows(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t channels, std::uint32_t* out,
                std::size_t out_stride) {
@@ -87,7 +81,7 @@ void tile_feed_forward(const FeedForward& layers, const float* x, std::size_t nu
   fill_rows(x, inputs, num_rows, inputs, x_rows, inputs / 2);
   for (std::size_t c = 0; c < width; c += kChunk) {
     multiply_chunk(x_rows, num_rows, layers.first, c, hidden);
-    layers.activation == Activation::kRelu ? relu(hidden, num_rows * kChunk) : gelu(hidden, num_rows * kChunk);
+    activate(layers.activation, hidden, num_rows * kChunk);
     fill_rows(hidden, kChunk, num_rows, kChunk, hidden_rows + c / 2, width / 2);
   }
   multiply_all(hidden_rows, num_rows, layers.second, out);
@@ -125,12 +119,7 @@ void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedF
   for (std::size_t c = 0; c < width; c += kChunk) {
     multiply_chunk(x_rows, num_rows, layers.first, c, hidden);
     multiply_chunk(incoming_rows, num_rows, transposed.second, c, gradient);
-    if (layers.activation == Activation::kRelu) {
-      relu(hidden, num_rows * kChunk);
-      relu_gradient(hidden, gradient, num_rows * kChunk);
-    } else {
-      gelu_gradient(hidden, gradient, num_rows * kChunk);
-    }
+    activate_with_gradient(layers.activation, hidden, gradient, num_rows * kChunk);
     fill_rows(gradient, kChunk, num_rows, kChunk, gradient_rows + c / 2, width / 2);
     round_row_pairs(hidden, kChunk, num_rows, kChunk, hidden_pairs, kChunk);
     multiply_pairs({incoming_columns, num_pairs, hidden_pairs, kChunk, kBlock, num_pairs, sums.second_weight + c, width,
