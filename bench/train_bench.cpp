@@ -1,12 +1,15 @@
 // Speed of training: instances per second of the paper's recipes, vanilla and PUPO in turn, and where the time goes.
 //
-//   build/release/bench/train_bench [MODEL NODES STEPS [float32|bfloat16 [BATCH]]]
+//   build/release/bench/train_bench [MODEL NODES STEPS [float32|bfloat16|libtorch [BATCH]]]
 //
+// libtorch: float32 with LibTorch's own operations instead of our kernels wherever there is a gradient.
 // Without arguments: the attention model at 50 and 100 nodes, INViT at 100 with one state encoder, Pointerformer at 50,
 // in both precisions.
+//
 // GFLOPS are those that the step needs by arithmetic, as a share of what products in the first cache reach on all
 // threads. Medians over the steps after the first; every step of one method is followed by one of the other, so that a
-// busy machine is unfair to both alike. SPDX-License-Identifier: MIT
+// busy machine is unfair to both alike.
+// SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -24,6 +27,7 @@
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/models/config.h"
+#include "puretour/nn/kernel_functions.h"
 #include "puretour/train/memory.h"
 #include "puretour/train/trainer.h"
 
@@ -174,7 +178,11 @@ int main(int argc, char** argv) {
              puretour::isa_name(puretour::active_isa()), build.commit);
   if (argc >= 4) {
     Recipe recipe = puretour::train::paper_recipe(argv[1], std::strtoul(argv[2], nullptr, 10), "pupo");
-    if (argc >= 5) recipe.precision = argv[4];
+    if (argc >= 5) {
+      const std::string precision = argv[4];
+      puretour::nn::want_kernels(precision != "libtorch");
+      recipe.precision = precision == "libtorch" ? "float32" : precision;
+    }
     if (argc >= 6) recipe.batch = std::strtoul(argv[5], nullptr, 10);
     measure(recipe, std::atoi(argv[3]));
     return 0;

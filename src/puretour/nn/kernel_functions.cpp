@@ -2,6 +2,7 @@
 #include "puretour/nn/kernel_functions.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <span>
 
@@ -412,10 +413,16 @@ Tensor like_input(const Tensor& rows, const Tensor& x) {
   return rows.view(sizes);
 }
 
+std::atomic<bool> kernels_wanted = true;
+
 }  // namespace
 
 bool kernels_take(const Tensor& x) {
-  return x.device().is_cpu() && x.scalar_type() == torch::kFloat32;
+  return kernels_wanted && x.device().is_cpu() && x.scalar_type() == torch::kFloat32;
+}
+
+void want_kernels(bool wanted) {
+  kernels_wanted = wanted;
 }
 
 Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Packing& packing) {

@@ -15,8 +15,11 @@
 
 namespace puretour::nn {
 
-/// Whether the functions below can work on it.
+/// Whether the functions below can work on it, and are wanted.
 bool kernels_take(const Tensor& x);
+
+/// For comparisons: with false everything takes LibTorch's own operations. Not while a network is at work.
+void want_kernels(bool wanted);
 
 /// x W^T + b over the last dimension; the bias may be undefined.
 Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Packing& packing = {});
