@@ -30,31 +30,41 @@ std::int64_t chunk_size(const nn::Network& network, const Tensor& tours) {
 
 double add_gradient(nn::Network& network, const std::vector<Tensor>& encoded, const Tensor& tours,
                     const Tensor& coefficients) {
-  std::vector<Tensor> leaves;
-  for (const Tensor& part : encoded) {
-    leaves.push_back(part.requires_grad() ? part.detach().requires_grad_() : part);
-  }
   const std::int64_t num_rows = tours.size(0);
   const std::int64_t chunk = chunk_size(network, tours);
+  std::vector<Tensor> gradients(encoded.size());
   double total = 0;
   for (std::int64_t begin = 0; begin < num_rows; begin += chunk) {
     const std::int64_t count = std::min(chunk, num_rows - begin);
+    // Leaves of their own: as parts of larger ones, each would hand on a gradient of the full size.
     std::vector<Tensor> parts;
-    parts.reserve(leaves.size());
-    for (const Tensor& leaf : leaves) parts.push_back(leaf.narrow(0, begin, count));
+    parts.reserve(encoded.size());
+    for (const Tensor& all : encoded) {
+      parts.push_back(all.detach().narrow(0, begin, count).requires_grad_(all.requires_grad()));
+    }
     const Tensor log_probs = network.score_encoded(parts, tours.narrow(0, begin, count));
     const Tensor sum = (log_probs * coefficients.narrow(0, begin, count)).sum();
     sum.backward();
     total += sum.item<double>();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Tensor gradient = parts[i].grad();
+      if (!gradient.defined()) continue;
+      if (count == num_rows) {
+        gradients[i] = gradient;
+      } else {
+        if (!gradients[i].defined()) gradients[i] = torch::zeros_like(encoded[i]);
+        gradients[i].narrow(0, begin, count).copy_(gradient);
+      }
+    }
   }
-  std::vector<Tensor> outputs;
-  std::vector<Tensor> gradients;
+  std::vector<Tensor> reached;
+  std::vector<Tensor> their_gradients;
   for (std::size_t i = 0; i < encoded.size(); ++i) {
-    if (!encoded[i].requires_grad() || !leaves[i].grad().defined()) continue;
-    outputs.push_back(encoded[i]);
-    gradients.push_back(leaves[i].grad());
+    if (!gradients[i].defined()) continue;
+    reached.push_back(encoded[i]);
+    their_gradients.push_back(gradients[i]);
   }
-  if (!outputs.empty()) torch::autograd::backward(outputs, gradients);
+  if (!reached.empty()) torch::autograd::backward(reached, their_gradients);
   return total;
 }
 
