@@ -20,7 +20,7 @@ namespace {
 constexpr double kPlotWidth = 330;
 constexpr double kPlotHeight = 210;
 constexpr double kLeft = 64;
-constexpr double kRight = 18;
+constexpr double kRight = 26;  // room for half of the last number below
 constexpr double kTop = 34;
 constexpr double kBottom = 46;
 constexpr double kPanelWidth = kLeft + kPlotWidth + kRight;
