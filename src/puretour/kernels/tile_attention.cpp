@@ -129,18 +129,15 @@ struct Sight {
   }
 };
 
-// 2^x for x <= 0: relative error below 5e-6, much less than the rounding of the results.
+// 2^f for 0 <= f <= 1 with the least relative error, 2.6e-6, of all polynomials of its degree.
+constexpr float kPowers[] = {1.000002593F, 6.930038345e-01F, 2.414427569e-01F, 5.201146062e-02F, 1.353416791e-02F};
+
+// 2^x for x <= 0, much closer than the rounding of the results.
 PURETOUR_TILE_INLINE __m512 power_of_two(__m512 x) {
-  const __m512 whole = _mm512_maskz_roundscale_ps(kAll, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m512 f = _mm512_sub_ps(x, whole);  // |f| <= 0.5
-  // Taylor of 2^f.
-  __m512 p = _mm512_set1_ps(1.3333558e-3F);
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(9.6181291e-3F));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(5.5504109e-2F));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(2.4022651e-1F));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(6.9314718e-1F));
-  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0F));
-  return _mm512_maskz_scalef_ps(kAll, p, whole);
+  const __m512 f = _mm512_maskz_reduce_ps(kAll, x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);  // 0 <= f < 1
+  __m512 p = _mm512_set1_ps(kPowers[4]);
+  for (int i = 3; i >= 0; --i) p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(kPowers[i]));
+  return _mm512_maskz_scalef_ps(kAll, p, x);  // by 2^floor(x)
 }
 
 PURETOUR_TILE_INLINE __m512 largest_of(const Sight& sight, const float* scores, std::size_t num_keys) {
@@ -161,22 +158,31 @@ PURETOUR_TILE_INLINE void store_pair(std::uint32_t* to, __m512 first, __m512 sec
   _mm512_storeu_si512(to, _mm512_permutexvar_epi16(order, both));
 }
 
-// row(k) of all keys as pairs of keys, in their order; what is missing of whole tiles is zero.
+// row(k) of all rows as pairs of rows, in their order; what is missing of whole tiles is zero.
 template <class Row>
-PURETOUR_TILE_INLINE void store_key_pairs(std::uint32_t* pairs, std::size_t num_keys, std::size_t key_pairs,
+PURETOUR_TILE_INLINE void store_row_pairs(std::uint32_t* pairs, std::size_t num_rows, std::size_t num_pairs,
                                           const Row& row) {
   const __m512i order = interleaving();
   std::size_t k = 0;
-  for (; k + 2 <= num_keys; k += 2) {
+  for (; k + 2 <= num_rows; k += 2) {
     const __m512 first = row(k);
     const __m512 second = row(k + 1);
     store_pair(pairs + k / 2 * kBlock, first, second, order);
   }
-  if (k < num_keys) {
+  if (k < num_rows) {
     store_pair(pairs + k / 2 * kBlock, row(k), _mm512_setzero_ps(), order);
     k += 2;
   }
-  for (; k / 2 < key_pairs; k += 2) _mm512_storeu_si512(pairs + k / 2 * kBlock, _mm512_setzero_si512());
+  for (; k / 2 < num_pairs; k += 2) _mm512_storeu_si512(pairs + k / 2 * kBlock, _mm512_setzero_si512());
+}
+
+// The channels of a head as pairs of rows.
+PURETOUR_TILE_TARGET void pair_rows(const float* rows, std::size_t stride, std::size_t count, std::uint32_t* pairs) {
+  store_row_pairs(
+      pairs, count, num_row_pairs(count),
+      [&](std::size_t r) __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"), always_inline)) {
+        return _mm512_loadu_ps(rows + r * stride);
+      });
 }
 
 PURETOUR_TILE_INLINE void store_half_row(std::uint32_t* to, __m512 values) {
@@ -196,7 +202,7 @@ PURETOUR_TILE_TARGET __m512 softmax_panel(const Sight& sight, const float* score
     sum = _mm512_add_ps(sum, result);
     return result;
   };
-  store_key_pairs(pairs, num_keys, key_pairs, weight);
+  store_row_pairs(pairs, num_keys, key_pairs, weight);
   return _mm512_div_ps(_mm512_set1_ps(1), sum);
 }
 
@@ -228,7 +234,7 @@ PURETOUR_TILE_TARGET void softmax_gradient_panel(const Sight& sight, float* scor
     store_half_row(gradient_rows + k * kQueryBlock / 2, result);
     return result;
   };
-  store_key_pairs(gradient_pairs, num_keys, key_pairs, gradient);
+  store_row_pairs(gradient_pairs, num_keys, key_pairs, gradient);
 }
 
 PURETOUR_TILE_TARGET void softmax_panels(const Group& group, std::size_t first_query, std::size_t num_panels,
@@ -281,11 +287,13 @@ void multiply_columns(const AlignedVector<std::uint32_t>& columns, Workspace& wo
                   work.key_pairs, nullptr, 0, work.turned.data(), kQueryBlock, kDim, num_panels * kBlock});
 }
 
-// out[key][query] = rows . panels, over the channels.
+// out[key][query] = rows . panels, over the channels. For the matrix unit to whole tiles, which it writes faster:
+// nobody reads what lies behind the last key.
 void multiply_rows(const ChannelPairs& rows, std::size_t num_keys, const AlignedVector<std::uint32_t>& panels,
                    std::size_t num_panels, AlignedVector<float>& out) {
+  const std::size_t num_rows = active_isa() >= Isa::kAmx ? padded(num_keys) : num_keys;
   multiply_pairs({rows.pairs.data(), kTilePairs, panels.data(), kBlock, kTilePairs * kBlock, head_pairs(), nullptr, 0,
-                  out.data(), kQueryBlock, num_keys, num_panels * kBlock});
+                  out.data(), kQueryBlock, num_rows, num_panels * kBlock});
 }
 
 // sums[key] += rows of pairs of queries . pairs of rows of the queries.
@@ -310,8 +318,8 @@ void tile_attention(std::span<const Group> groups, const AttentionShape& shape, 
     for (std::size_t head = 0; head < shape.num_heads; ++head) {
       const std::size_t first = head * kDim;
       work.key_rows.fill(keys.data + group.key_begin * keys.stride + first, keys.stride, group.num_keys, 1);
-      round_row_pairs(values.data + group.key_begin * values.stride + first, values.stride, group.num_keys, kDim,
-                      work.row_pairs.data(), kDim);
+      pair_rows(values.data + group.key_begin * values.stride + first, values.stride, group.num_keys,
+                work.row_pairs.data());
       turn_pairs(work.row_pairs.data(), work.key_pairs, kDim, work.value_columns.data());
       for (std::size_t begin = 0; begin < group.num_queries; begin += kQueryBlock) {
         const std::size_t count = std::min(kQueryBlock, group.num_queries - begin);
@@ -343,7 +351,7 @@ void tile_attention_gradient(std::span<const Group> groups, const AttentionShape
       const float* group_keys = keys.data + group.key_begin * keys.stride + first;
       work.key_rows.fill(group_keys, keys.stride, group.num_keys, 1);
       work.value_rows.fill(values.data + group.key_begin * values.stride + first, values.stride, group.num_keys, 1);
-      round_row_pairs(group_keys, keys.stride, group.num_keys, kDim, work.row_pairs.data(), kDim);
+      pair_rows(group_keys, keys.stride, group.num_keys, work.row_pairs.data());
       turn_pairs(work.row_pairs.data(), work.key_pairs, kDim, work.key_columns.data());
       for (std::size_t begin = 0; begin < group.num_queries; begin += kQueryBlock) {
         const std::size_t count = std::min(kQueryBlock, group.num_queries - begin);
@@ -355,8 +363,8 @@ void tile_attention_gradient(std::span<const Group> groups, const AttentionShape
         work.query_rows.transpose(count, work.query_panels);
         work.gradient_rows.fill(incoming, out_gradient.stride, count, 1);
         work.gradient_rows.transpose(count, work.gradient_panels);
-        round_row_pairs(block_queries, queries.stride, count, kDim, work.query_pairs.data(), kDim);
-        round_row_pairs(incoming, out_gradient.stride, count, kDim, work.gradient_pairs.data(), kDim);
+        pair_rows(block_queries, queries.stride, count, work.query_pairs.data());
+        pair_rows(incoming, out_gradient.stride, count, work.gradient_pairs.data());
 
         multiply_rows(work.key_rows, group.num_keys, work.query_panels, num_panels, work.scores);
         multiply_rows(work.value_rows, group.num_keys, work.gradient_panels, num_panels, work.weight_gradients);
