@@ -1,27 +1,26 @@
 // Scores are computed with the keys down and the queries across, so that a register holds one key for sixteen queries:
 // the softmax of a query runs down a lane, without sums across a register. Every matrix that a product needs is brought
 // into the form that the product reads: rows of pairs for left factors, panels of pairs for right ones (pairs.h).
+//
+// Tiles are slow to read what has just been written, and the other way round: loads wait until the stores have left the
+// processor. So the steps of three heads are mixed, and what one step has written is read by another one two steps
+// later (in_mixed_order).
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/tile_attention.h"
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "puretour/base/error.h"
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/pairs.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "puretour/kernels/tile_registers.h"
 
 namespace puretour::kernels {
 
 #if defined(__x86_64__)
 namespace {
-
-#define PURETOUR_TILE_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16")))
-#define PURETOUR_TILE_INLINE __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"), always_inline)) inline
 
 constexpr std::size_t kDim = 16;  // channels of a head
 // Queries at a time: their scores stay in the first cache, and four panels fill the matrix unit.
@@ -58,21 +57,108 @@ struct ChannelPairs {
   }
 };
 
-// Memory that a thread keeps from call to call. Whole tiles: what lies behind the last key or query is finite.
-struct Workspace {
-  std::size_t key_pairs = 0;  // padded to whole tiles
+// Queries of one head of one group, a block at most.
+struct Item {
+  const Group* group = nullptr;
+  std::size_t first_channel = 0;
+  std::size_t begin = 0;  // first query, within the group
+  std::size_t count = 0;  // of queries
+  std::size_t number = 0;
+  std::size_t keys_number = 0;  // items with the same keys follow each other and have the same number
 
+  [[nodiscard]] std::size_t num_panels() const { return padded(count) / kBlock; }
+  [[nodiscard]] std::size_t key_pairs() const { return num_row_pairs(group->num_keys); }
+  [[nodiscard]] bool is_first_of_keys() const { return begin == 0; }
+  // Its queries and keys among the rows of a matrix.
+  [[nodiscard]] const float* queries(Rows rows) const {
+    return rows.data + (group->query_begin + begin) * rows.stride + first_channel;
+  }
+  [[nodiscard]] float* queries(MutableRows rows) const {
+    return rows.data + (group->query_begin + begin) * rows.stride + first_channel;
+  }
+  [[nodiscard]] const float* keys(Rows rows) const {
+    return rows.data + group->key_begin * rows.stride + first_channel;
+  }
+  [[nodiscard]] float* keys(MutableRows rows) const {
+    return rows.data + group->key_begin * rows.stride + first_channel;
+  }
+};
+
+// All items of the groups, in order.
+class Items {
+ public:
+  Items(std::span<const Group> groups, std::size_t num_heads) : groups_(groups), num_heads_(num_heads) {}
+
+  std::optional<Item> next() {
+    while (group_ < groups_.size() && begin_ >= groups_[group_].num_queries) {
+      begin_ = 0;
+      ++keys_number_;
+      if (++head_ < num_heads_) continue;
+      head_ = 0;
+      ++group_;
+    }
+    if (group_ == groups_.size()) return {};
+    const Group& group = groups_[group_];
+    const Item item{&group,    head_ * kDim, begin_, std::min(kQueryBlock, group.num_queries - begin_),
+                    number_++, keys_number_};
+    begin_ += kQueryBlock;
+    return item;
+  }
+
+ private:
+  std::span<const Group> groups_;
+  std::size_t num_heads_;
+  std::size_t group_ = 0;
+  std::size_t head_ = 0;
+  std::size_t begin_ = 0;
+  std::size_t number_ = 0;
+  std::size_t keys_number_ = 0;
+};
+
+// Calls for each item, in this order: prepare (rounds what is read), score (first products), weigh (softmax), collect
+// (last products), finish (writes results). Between two of these that depend on each other come others.
+template <class Steps>
+void in_mixed_order(std::span<const Group> groups, std::size_t num_heads, Steps& steps) {
+  Items items(groups, num_heads);
+  std::optional<Item> before;
+  std::optional<Item> now;
+  std::optional<Item> next = items.next();
+  if (next) steps.prepare(*next);
+  for (;;) {
+    before = now;
+    now = next;
+    if (!before && !now) return;
+    if (now) steps.score(*now);
+    if (before) steps.collect(*before);
+    next = now ? items.next() : std::nullopt;
+    if (next) steps.prepare(*next);
+    if (before) steps.finish(*before);
+    if (now) steps.weigh(*now);
+  }
+}
+
+// What products read of keys and values.
+struct KeyOperands {
   ChannelPairs key_rows;
   ChannelPairs value_rows;
+  AlignedVector<std::uint32_t> columns;  // [channel][pairs of keys], of values or, backward, of keys
+};
+
+// What products read of queries and of the gradients of their results.
+struct QueryOperands {
   ChannelPairs query_rows;
   ChannelPairs gradient_rows;
-  AlignedVector<std::uint32_t> row_pairs;      // of keys or values
-  AlignedVector<std::uint32_t> key_columns;    // [channel][pairs of keys]
-  AlignedVector<std::uint32_t> value_columns;  // [channel][pairs of keys]
-  AlignedVector<std::uint32_t> query_panels;   // [panel][pairs of channels][queries]
+  AlignedVector<std::uint32_t> query_panels;  // [panel][pairs of channels][queries]
   AlignedVector<std::uint32_t> gradient_panels;
   AlignedVector<std::uint32_t> query_pairs;  // [pairs of queries][channels]
   AlignedVector<std::uint32_t> gradient_pairs;
+};
+
+// Memory that a thread keeps from call to call. Whole tiles: what lies behind the last key or query is finite.
+struct Workspace {
+  KeyOperands key_operands[2];      // of keys with even and with odd numbers
+  QueryOperands query_operands[2];  // of items with even and with odd numbers
+  AlignedVector<std::uint32_t> row_pairs;
   AlignedVector<float> scores;               // [key][queries of the block]
   AlignedVector<float> weight_gradients;     // [key][queries of the block]
   AlignedVector<std::uint32_t> pair_panels;  // [panel][pairs of keys][queries]: weights, or gradients of scores
@@ -81,30 +167,37 @@ struct Workspace {
   AlignedVector<float> turned;                  // [channel][queries of the block]
   alignas(64) float factors[kQueryBlock] = {};  // 1 / sum of the weights of a query
 
-  void reserve(std::size_t num_keys, bool backward) {
+  void reserve(std::span<const Group> groups, bool backward) {
+    std::size_t num_keys = 0;
+    for (const Group& group : groups) num_keys = std::max(num_keys, group.num_keys);
     const std::size_t keys = padded(num_keys);
-    key_pairs = num_row_pairs(num_keys);
-    key_rows.reserve(keys);
-    query_rows.reserve(kQueryBlock);
+    const std::size_t key_pairs = num_row_pairs(num_keys);
     room(row_pairs, key_pairs * kDim);
-    room(query_panels, kQueryBlock * kTilePairs);
     room(scores, keys * kQueryBlock);
     room(pair_panels, key_pairs * kQueryBlock);
     room(turned, kDim * kQueryBlock);
-    if (!backward) {
-      room(value_columns, kDim * key_pairs);
-      return;
+    for (KeyOperands& operands : key_operands) {
+      operands.key_rows.reserve(keys);
+      room(operands.columns, kDim * key_pairs);
+      if (backward) operands.value_rows.reserve(keys);
     }
-    value_rows.reserve(keys);
-    gradient_rows.reserve(kQueryBlock);
-    room(key_columns, kDim * key_pairs);
-    room(gradient_panels, kQueryBlock * kTilePairs);
-    room(query_pairs, kQueryBlock / 2 * kDim);
-    room(gradient_pairs, kQueryBlock / 2 * kDim);
+    for (QueryOperands& operands : query_operands) {
+      operands.query_rows.reserve(kQueryBlock);
+      room(operands.query_panels, kQueryBlock * kTilePairs);
+      if (!backward) continue;
+      operands.gradient_rows.reserve(kQueryBlock);
+      room(operands.gradient_panels, kQueryBlock * kTilePairs);
+      room(operands.query_pairs, kQueryBlock / 2 * kDim);
+      room(operands.gradient_pairs, kQueryBlock / 2 * kDim);
+    }
+    if (!backward) return;
     room(weight_gradients, keys * kQueryBlock);
     room(weight_rows, keys * kQueryBlock / 2);
     room(score_gradient_rows, keys * kQueryBlock / 2);
   }
+
+  KeyOperands& keys_of(const Item& item) { return key_operands[item.keys_number % 2]; }
+  QueryOperands& queries_of(const Item& item) { return query_operands[item.number % 2]; }
 };
 
 Workspace& workspace() {
@@ -148,16 +241,6 @@ PURETOUR_TILE_INLINE __m512 largest_of(const Sight& sight, const float* scores, 
   return largest;
 }
 
-PURETOUR_TILE_INLINE __m512i interleaving() {
-  return _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19,
-                          3, 18, 2, 17, 1, 16, 0);
-}
-
-PURETOUR_TILE_INLINE void store_pair(std::uint32_t* to, __m512 first, __m512 second, __m512i order) {
-  const auto both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first));
-  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(order, both));
-}
-
 // row(k) of all rows as pairs of rows, in their order; what is missing of whole tiles is zero.
 template <class Row>
 PURETOUR_TILE_INLINE void store_row_pairs(std::uint32_t* pairs, std::size_t num_rows, std::size_t num_pairs,
@@ -178,11 +261,8 @@ PURETOUR_TILE_INLINE void store_row_pairs(std::uint32_t* pairs, std::size_t num_
 
 // The channels of a head as pairs of rows.
 PURETOUR_TILE_TARGET void pair_rows(const float* rows, std::size_t stride, std::size_t count, std::uint32_t* pairs) {
-  store_row_pairs(
-      pairs, count, num_row_pairs(count),
-      [&](std::size_t r) __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"), always_inline)) {
-        return _mm512_loadu_ps(rows + r * stride);
-      });
+  store_row_pairs(pairs, count, num_row_pairs(count),
+                  [&](std::size_t r) PURETOUR_TILE_LAMBDA { return _mm512_loadu_ps(rows + r * stride); });
 }
 
 PURETOUR_TILE_INLINE void store_half_row(std::uint32_t* to, __m512 values) {
@@ -195,8 +275,7 @@ PURETOUR_TILE_TARGET __m512 softmax_panel(const Sight& sight, const float* score
                                           std::size_t key_pairs, std::uint32_t* pairs) {
   const __m512 largest = largest_of(sight, scores, num_keys);
   __m512 sum = _mm512_setzero_ps();
-  const auto weight = [&](std::size_t k)
-      __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"), always_inline)) {
+  const auto weight = [&](std::size_t k) PURETOUR_TILE_LAMBDA {
     const __m512 score = sight.masked(_mm512_loadu_ps(scores + k * kQueryBlock), k);
     const __m512 result = power_of_two(_mm512_sub_ps(score, largest));
     sum = _mm512_add_ps(sum, result);
@@ -225,8 +304,7 @@ PURETOUR_TILE_TARGET void softmax_gradient_panel(const Sight& sight, float* scor
   const __m512 factor = _mm512_div_ps(_mm512_set1_ps(1), sum);
   const __m512 mean = _mm512_mul_ps(dot, factor);
   const __m512 scales = _mm512_set1_ps(scale);
-  const auto gradient = [&](std::size_t k)
-      __attribute__((target("avx512f,avx512bw,avx512dq,avx512bf16"), always_inline)) {
+  const auto gradient = [&](std::size_t k) PURETOUR_TILE_LAMBDA {
     const __m512 weight = _mm512_mul_ps(_mm512_loadu_ps(scores + k * kQueryBlock), factor);
     const __m512 difference = _mm512_sub_ps(_mm512_loadu_ps(gradients + k * kQueryBlock), mean);
     const __m512 result = _mm512_mul_ps(_mm512_mul_ps(weight, difference), scales);
@@ -237,23 +315,23 @@ PURETOUR_TILE_TARGET void softmax_gradient_panel(const Sight& sight, float* scor
   store_row_pairs(gradient_pairs, num_keys, key_pairs, gradient);
 }
 
-PURETOUR_TILE_TARGET void softmax_panels(const Group& group, std::size_t first_query, std::size_t num_panels,
-                                         Workspace& work) {
-  for (std::size_t p = 0; p < num_panels; ++p) {
-    const Sight sight = Sight::of(group, first_query + p * kBlock);
-    const __m512 factors = softmax_panel(sight, work.scores.data() + p * kBlock, group.num_keys, work.key_pairs,
-                                         work.pair_panels.data() + p * work.key_pairs * kBlock);
+PURETOUR_TILE_TARGET void softmax_panels(const Item& item, Workspace& work) {
+  const Group& group = *item.group;
+  for (std::size_t p = 0; p < item.num_panels(); ++p) {
+    const Sight sight = Sight::of(group, item.begin + p * kBlock);
+    const __m512 factors = softmax_panel(sight, work.scores.data() + p * kBlock, group.num_keys, item.key_pairs(),
+                                         work.pair_panels.data() + p * item.key_pairs() * kBlock);
     _mm512_storeu_ps(work.factors + p * kBlock, factors);
   }
 }
 
-PURETOUR_TILE_TARGET void softmax_gradient_panels(const Group& group, std::size_t first_query, std::size_t num_panels,
-                                                  float scale, Workspace& work) {
-  for (std::size_t p = 0; p < num_panels; ++p) {
-    softmax_gradient_panel(Sight::of(group, first_query + p * kBlock), work.scores.data() + p * kBlock,
-                           work.weight_gradients.data() + p * kBlock, group.num_keys, work.key_pairs, scale,
+PURETOUR_TILE_TARGET void softmax_gradient_panels(const Item& item, float scale, Workspace& work) {
+  const Group& group = *item.group;
+  for (std::size_t p = 0; p < item.num_panels(); ++p) {
+    softmax_gradient_panel(Sight::of(group, item.begin + p * kBlock), work.scores.data() + p * kBlock,
+                           work.weight_gradients.data() + p * kBlock, group.num_keys, item.key_pairs(), scale,
                            work.weight_rows.data() + p * kBlock / 2, work.score_gradient_rows.data() + p * kBlock / 2,
-                           work.pair_panels.data() + p * work.key_pairs * kBlock);
+                           work.pair_panels.data() + p * item.key_pairs() * kBlock);
   }
 }
 
@@ -282,26 +360,116 @@ PURETOUR_TILE_TARGET void turn_back(const float* turned, const float* factors, s
 constexpr float kLog2E = 1.44269504F;
 
 // turned = columns . panels: what the queries of a block get of the rows that `columns` were made of.
-void multiply_columns(const AlignedVector<std::uint32_t>& columns, Workspace& work, std::size_t num_panels) {
-  multiply_pairs({columns.data(), work.key_pairs, work.pair_panels.data(), kBlock, work.key_pairs * kBlock,
-                  work.key_pairs, nullptr, 0, work.turned.data(), kQueryBlock, kDim, num_panels * kBlock});
+void multiply_columns(const AlignedVector<std::uint32_t>& columns, const Item& item, Workspace& work) {
+  const std::size_t key_pairs = item.key_pairs();
+  multiply_pairs({columns.data(), key_pairs, work.pair_panels.data(), kBlock, key_pairs * kBlock, key_pairs, nullptr, 0,
+                  work.turned.data(), kQueryBlock, kDim, item.num_panels() * kBlock});
+}
+
+void turn_panels_back(const Item& item, const Workspace& work, const float* factors, MutableRows out) {
+  for (std::size_t p = 0; p < item.num_panels(); ++p) {
+    turn_back(work.turned.data() + p * kBlock, factors == nullptr ? nullptr : factors + p * kBlock,
+              std::min(kBlock, item.count - p * kBlock), item.queries(out) + p * kBlock * out.stride, out.stride);
+  }
 }
 
 // out[key][query] = rows . panels, over the channels. For the matrix unit to whole tiles, which it writes faster:
 // nobody reads what lies behind the last key.
-void multiply_rows(const ChannelPairs& rows, std::size_t num_keys, const AlignedVector<std::uint32_t>& panels,
-                   std::size_t num_panels, AlignedVector<float>& out) {
+void multiply_rows(const ChannelPairs& rows, const Item& item, const AlignedVector<std::uint32_t>& panels,
+                   AlignedVector<float>& out) {
+  const std::size_t num_keys = item.group->num_keys;
   const std::size_t num_rows = active_isa() >= Isa::kAmx ? padded(num_keys) : num_keys;
   multiply_pairs({rows.pairs.data(), kTilePairs, panels.data(), kBlock, kTilePairs * kBlock, head_pairs(), nullptr, 0,
-                  out.data(), kQueryBlock, num_rows, num_panels * kBlock});
+                  out.data(), kQueryBlock, num_rows, item.num_panels() * kBlock});
 }
 
 // sums[key] += rows of pairs of queries . pairs of rows of the queries.
 void add_over_queries(const AlignedVector<std::uint32_t>& rows, const AlignedVector<std::uint32_t>& pairs,
-                      std::size_t num_queries, std::size_t num_keys, float* sums, std::size_t stride) {
-  multiply_pairs({rows.data(), kQueryBlock / 2, pairs.data(), kDim, 0, num_row_pairs(num_queries), sums, stride, sums,
-                  stride, num_keys, kDim});
+                      const Item& item, float* sums, std::size_t stride) {
+  multiply_pairs({rows.data(), kQueryBlock / 2, pairs.data(), kDim, 0, num_row_pairs(item.count), sums, stride, sums,
+                  stride, item.group->num_keys, kDim});
 }
+
+// The rows as [channel][pairs of rows].
+void turn_rows(const float* rows, std::size_t stride, std::size_t count, Workspace& work,
+               AlignedVector<std::uint32_t>& columns) {
+  pair_rows(rows, stride, count, work.row_pairs.data());
+  turn_pairs(work.row_pairs.data(), num_row_pairs(count), kDim, columns.data());
+}
+
+struct Attention {
+  const AttentionShape& shape;
+  Rows queries;
+  Rows keys;
+  Rows values;
+  MutableRows out;
+  Workspace& work;
+
+  void prepare(const Item& item) {
+    if (item.is_first_of_keys()) {
+      KeyOperands& operands = work.keys_of(item);
+      operands.key_rows.fill(item.keys(keys), keys.stride, item.group->num_keys, 1);
+      turn_rows(item.keys(values), values.stride, item.group->num_keys, work, operands.columns);
+    }
+    QueryOperands& operands = work.queries_of(item);
+    operands.query_rows.fill(item.queries(queries), queries.stride, item.count, shape.scale * kLog2E);
+    operands.query_rows.transpose(item.count, operands.query_panels);
+  }
+  void score(const Item& item) {
+    multiply_rows(work.keys_of(item).key_rows, item, work.queries_of(item).query_panels, work.scores);
+  }
+  void weigh(const Item& item) { softmax_panels(item, work); }
+  void collect(const Item& item) { multiply_columns(work.keys_of(item).columns, item, work); }
+  void finish(const Item& item) { turn_panels_back(item, work, work.factors, out); }
+};
+
+struct AttentionGradient {
+  const AttentionShape& shape;
+  Rows queries;
+  Rows keys;
+  Rows values;
+  Rows out_gradient;
+  MutableRows query_gradient;
+  MutableRows key_gradient;
+  MutableRows value_gradient;
+  Workspace& work;
+
+  void prepare(const Item& item) {
+    if (item.is_first_of_keys()) {
+      KeyOperands& operands = work.keys_of(item);
+      const std::size_t count = item.group->num_keys;
+      operands.key_rows.fill(item.keys(keys), keys.stride, count, 1);
+      operands.value_rows.fill(item.keys(values), values.stride, count, 1);
+      turn_rows(item.keys(keys), keys.stride, count, work, operands.columns);
+    }
+    QueryOperands& operands = work.queries_of(item);
+    operands.query_rows.fill(item.queries(queries), queries.stride, item.count, shape.scale * kLog2E);
+    operands.query_rows.transpose(item.count, operands.query_panels);
+    operands.gradient_rows.fill(item.queries(out_gradient), out_gradient.stride, item.count, 1);
+    operands.gradient_rows.transpose(item.count, operands.gradient_panels);
+    pair_rows(item.queries(queries), queries.stride, item.count, operands.query_pairs.data());
+    pair_rows(item.queries(out_gradient), out_gradient.stride, item.count, operands.gradient_pairs.data());
+  }
+  void score(const Item& item) {
+    const KeyOperands& of_keys = work.keys_of(item);
+    const QueryOperands& of_queries = work.queries_of(item);
+    multiply_rows(of_keys.key_rows, item, of_queries.query_panels, work.scores);
+    multiply_rows(of_keys.value_rows, item, of_queries.gradient_panels, work.weight_gradients);
+  }
+  void weigh(const Item& item) {
+    softmax_gradient_panels(item, shape.scale, work);
+    if (item.num_panels() % 2 == 1) clear_panel(item.num_panels(), item.group->num_keys, work);
+  }
+  void collect(const Item& item) {
+    const QueryOperands& of_queries = work.queries_of(item);
+    add_over_queries(work.score_gradient_rows, of_queries.query_pairs, item, item.keys(key_gradient),
+                     key_gradient.stride);
+    add_over_queries(work.weight_rows, of_queries.gradient_pairs, item, item.keys(value_gradient),
+                     value_gradient.stride);
+    multiply_columns(work.keys_of(item).columns, item, work);
+  }
+  void finish(const Item& item) { turn_panels_back(item, work, nullptr, query_gradient); }
+};
 
 }  // namespace
 
@@ -313,30 +481,9 @@ void tile_attention(std::span<const Group> groups, const AttentionShape& shape, 
                     MutableRows out) {
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
-  for (const Group& group : groups) {
-    work.reserve(group.num_keys, false);
-    for (std::size_t head = 0; head < shape.num_heads; ++head) {
-      const std::size_t first = head * kDim;
-      work.key_rows.fill(keys.data + group.key_begin * keys.stride + first, keys.stride, group.num_keys, 1);
-      pair_rows(values.data + group.key_begin * values.stride + first, values.stride, group.num_keys,
-                work.row_pairs.data());
-      turn_pairs(work.row_pairs.data(), work.key_pairs, kDim, work.value_columns.data());
-      for (std::size_t begin = 0; begin < group.num_queries; begin += kQueryBlock) {
-        const std::size_t count = std::min(kQueryBlock, group.num_queries - begin);
-        const std::size_t num_panels = padded(count) / kBlock;
-        const std::size_t row = group.query_begin + begin;
-        work.query_rows.fill(queries.data + row * queries.stride + first, queries.stride, count, shape.scale * kLog2E);
-        work.query_rows.transpose(count, work.query_panels);
-        multiply_rows(work.key_rows, group.num_keys, work.query_panels, num_panels, work.scores);
-        softmax_panels(group, begin, num_panels, work);
-        multiply_columns(work.value_columns, work, num_panels);
-        for (std::size_t p = 0; p < num_panels; ++p) {
-          turn_back(work.turned.data() + p * kBlock, work.factors + p * kBlock, std::min(kBlock, count - p * kBlock),
-                    out.data + (row + p * kBlock) * out.stride + first, out.stride);
-        }
-      }
-    }
-  }
+  work.reserve(groups, false);
+  Attention steps{shape, queries, keys, values, out, work};
+  in_mixed_order(groups, shape.num_heads, steps);
 }
 
 void tile_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
@@ -344,44 +491,10 @@ void tile_attention_gradient(std::span<const Group> groups, const AttentionShape
                              MutableRows value_gradient) {
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
-  for (const Group& group : groups) {
-    work.reserve(group.num_keys, true);
-    for (std::size_t head = 0; head < shape.num_heads; ++head) {
-      const std::size_t first = head * kDim;
-      const float* group_keys = keys.data + group.key_begin * keys.stride + first;
-      work.key_rows.fill(group_keys, keys.stride, group.num_keys, 1);
-      work.value_rows.fill(values.data + group.key_begin * values.stride + first, values.stride, group.num_keys, 1);
-      pair_rows(group_keys, keys.stride, group.num_keys, work.row_pairs.data());
-      turn_pairs(work.row_pairs.data(), work.key_pairs, kDim, work.key_columns.data());
-      for (std::size_t begin = 0; begin < group.num_queries; begin += kQueryBlock) {
-        const std::size_t count = std::min(kQueryBlock, group.num_queries - begin);
-        const std::size_t num_panels = padded(count) / kBlock;
-        const std::size_t row = group.query_begin + begin;
-        const float* block_queries = queries.data + row * queries.stride + first;
-        const float* incoming = out_gradient.data + row * out_gradient.stride + first;
-        work.query_rows.fill(block_queries, queries.stride, count, shape.scale * kLog2E);
-        work.query_rows.transpose(count, work.query_panels);
-        work.gradient_rows.fill(incoming, out_gradient.stride, count, 1);
-        work.gradient_rows.transpose(count, work.gradient_panels);
-        pair_rows(block_queries, queries.stride, count, work.query_pairs.data());
-        pair_rows(incoming, out_gradient.stride, count, work.gradient_pairs.data());
-
-        multiply_rows(work.key_rows, group.num_keys, work.query_panels, num_panels, work.scores);
-        multiply_rows(work.value_rows, group.num_keys, work.gradient_panels, num_panels, work.weight_gradients);
-        softmax_gradient_panels(group, begin, num_panels, shape.scale, work);
-        if (num_panels % 2 == 1) clear_panel(num_panels, group.num_keys, work);
-        add_over_queries(work.score_gradient_rows, work.query_pairs, count, group.num_keys,
-                         key_gradient.data + group.key_begin * key_gradient.stride + first, key_gradient.stride);
-        add_over_queries(work.weight_rows, work.gradient_pairs, count, group.num_keys,
-                         value_gradient.data + group.key_begin * value_gradient.stride + first, value_gradient.stride);
-        multiply_columns(work.key_columns, work, num_panels);
-        for (std::size_t p = 0; p < num_panels; ++p) {
-          turn_back(work.turned.data() + p * kBlock, nullptr, std::min(kBlock, count - p * kBlock),
-                    query_gradient.data + (row + p * kBlock) * query_gradient.stride + first, query_gradient.stride);
-        }
-      }
-    }
-  }
+  work.reserve(groups, true);
+  AttentionGradient steps{shape,          queries,      keys,           values, out_gradient,
+                          query_gradient, key_gradient, value_gradient, work};
+  in_mixed_order(groups, shape.num_heads, steps);
 }
 
 #else

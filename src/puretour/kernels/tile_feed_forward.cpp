@@ -3,15 +3,21 @@
 
 #include <algorithm>
 
+#include "puretour/base/error.h"
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/pairs.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/tile_registers.h"
 
 namespace puretour::kernels {
+
+#if defined(__x86_64__)
 namespace {
 
 // Columns of hidden values at a time: with the rows of a block they fit the first cache.
 constexpr std::size_t kChunk = 64;
+// A mask that chooses all: compilers warn of the functions without one.
+constexpr __mmask16 kAll = 0xFFFF;
 
 // Kept by every thread.
 struct Workspace {
@@ -38,6 +44,93 @@ void fill_rows(const float* rows, std::size_t stride, std::size_t num_rows, std:
   for (std::size_t r = 0; r < num_rows; ++r) {
     round_row(rows + r * stride, channels, reinterpret_cast<std::uint16_t*>(out + r * out_stride));
   }
+}
+
+// Two rows of a chunk, sixteen columns of it. kRelu: the activation has yet to be computed.
+template <bool kRelu>
+struct TwoRows {
+  __m512 hidden[2];
+  __m512 gradient[2];
+
+  // Row `second` may be missing.
+  PURETOUR_TILE_INLINE TwoRows(const float* hiddens, const float* gradients, bool has_second) {
+    for (std::size_t r = 0; r < 2; ++r) {
+      const bool is_there = r == 0 || has_second;
+      hidden[r] = is_there ? _mm512_loadu_ps(hiddens + r * kChunk) : _mm512_setzero_ps();
+      gradient[r] = is_there ? _mm512_loadu_ps(gradients + r * kChunk) : _mm512_setzero_ps();
+      if constexpr (kRelu) {
+        const __mmask16 positive = _mm512_cmp_ps_mask(hidden[r], _mm512_setzero_ps(), _CMP_GT_OQ);
+        hidden[r] = _mm512_maskz_mov_ps(positive, hidden[r]);
+        gradient[r] = _mm512_maskz_mov_ps(positive, gradient[r]);
+      }
+    }
+  }
+};
+
+struct ChunkForms {
+  std::uint32_t* gradient_rows;  // [row][pairs of channels]
+  std::size_t gradient_stride;
+  std::uint32_t* hidden_pairs;    // [pair of rows][channel]
+  std::uint32_t* gradient_pairs;  // [pair of rows][channel]
+  float* sums;                    // of the gradients of a channel, to be added to
+};
+
+// A chunk of hidden values and their gradients in all forms that products need, in one pass.
+template <bool kRelu>
+PURETOUR_TILE_TARGET void round_chunk(const float* hidden, const float* gradient, std::size_t num_rows,
+                                      const ChunkForms& forms) {
+  const __m512i order = interleaving();
+  __m512 sums[kChunk / kBlock];
+  for (std::size_t j = 0; j < kChunk / kBlock; ++j) sums[j] = _mm512_loadu_ps(forms.sums + j * kBlock);
+  for (std::size_t r = 0; r < num_rows; r += 2) {
+    const bool has_second = r + 1 < num_rows;
+    for (std::size_t j = 0; j < kChunk; j += 2 * kBlock) {
+      const std::size_t at = r * kChunk + j;
+      const TwoRows<kRelu> left(hidden + at, gradient + at, has_second);
+      const TwoRows<kRelu> right(hidden + at + kBlock, gradient + at + kBlock, has_second);
+      const std::size_t pair_at = r / 2 * kChunk + j;
+      store_pair(forms.hidden_pairs + pair_at, left.hidden[0], left.hidden[1], order);
+      store_pair(forms.hidden_pairs + pair_at + kBlock, right.hidden[0], right.hidden[1], order);
+      store_pair(forms.gradient_pairs + pair_at, left.gradient[0], left.gradient[1], order);
+      store_pair(forms.gradient_pairs + pair_at + kBlock, right.gradient[0], right.gradient[1], order);
+      std::uint32_t* rows = forms.gradient_rows + r * forms.gradient_stride + j / 2;
+      store_row(rows, left.gradient[0], right.gradient[0]);
+      if (has_second) store_row(rows + forms.gradient_stride, left.gradient[1], right.gradient[1]);
+      __m512& left_sum = sums[j / kBlock];
+      __m512& right_sum = sums[j / kBlock + 1];
+      left_sum = _mm512_add_ps(_mm512_add_ps(left_sum, left.gradient[0]), left.gradient[1]);
+      right_sum = _mm512_add_ps(_mm512_add_ps(right_sum, right.gradient[0]), right.gradient[1]);
+    }
+  }
+  for (std::size_t j = 0; j < kChunk / kBlock; ++j) _mm512_storeu_ps(forms.sums + j * kBlock, sums[j]);
+  for (std::size_t k = (num_rows + 1) / 2; k < num_row_pairs(num_rows); ++k) {
+    std::fill_n(forms.hidden_pairs + k * kChunk, kChunk, 0);
+    std::fill_n(forms.gradient_pairs + k * kChunk, kChunk, 0);
+  }
+}
+
+PURETOUR_TILE_TARGET void relu_and_round_rows(const float* hidden, std::size_t num_rows, std::uint32_t* rows,
+                                              std::size_t stride) {
+  const __m512 zero = _mm512_setzero_ps();
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    for (std::size_t j = 0; j < kChunk; j += 2 * kBlock) {
+      const float* from = hidden + r * kChunk + j;
+      store_row(rows + r * stride + j / 2, _mm512_maskz_max_ps(kAll, _mm512_loadu_ps(from), zero),
+                _mm512_maskz_max_ps(kAll, _mm512_loadu_ps(from + kBlock), zero));
+    }
+  }
+}
+void round_hidden(Activation activation, float* hidden, std::size_t num_rows, std::uint32_t* rows, std::size_t stride) {
+  if (activation == Activation::kRelu) return relu_and_round_rows(hidden, num_rows, rows, stride);
+  activate(activation, hidden, num_rows * kChunk);
+  fill_rows(hidden, kChunk, num_rows, kChunk, rows, stride);
+}
+
+void round_hidden_and_gradient(Activation activation, float* hidden, float* gradient, std::size_t num_rows,
+                               const ChunkForms& forms) {
+  if (activation == Activation::kRelu) return round_chunk<true>(hidden, gradient, num_rows, forms);
+  activate_with_gradient(activation, hidden, gradient, num_rows * kChunk);
+  round_chunk<false>(hidden, gradient, num_rows, forms);
 }
 
 // out = left . columns [first, first + kChunk) of `matrix`, plus the bias.
@@ -81,8 +174,7 @@ void tile_feed_forward(const FeedForward& layers, const float* x, std::size_t nu
   fill_rows(x, inputs, num_rows, inputs, x_rows, inputs / 2);
   for (std::size_t c = 0; c < width; c += kChunk) {
     multiply_chunk(x_rows, num_rows, layers.first, c, hidden);
-    activate(layers.activation, hidden, num_rows * kChunk);
-    fill_rows(hidden, kChunk, num_rows, kChunk, hidden_rows + c / 2, width / 2);
+    round_hidden(layers.activation, hidden, num_rows, hidden_rows + c / 2, width / 2);
   }
   multiply_all(hidden_rows, num_rows, layers.second, out);
   if (residual != nullptr) add(out, residual, num_rows * outputs);
@@ -119,21 +211,35 @@ void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedF
   for (std::size_t c = 0; c < width; c += kChunk) {
     multiply_chunk(x_rows, num_rows, layers.first, c, hidden);
     multiply_chunk(incoming_rows, num_rows, transposed.second, c, gradient);
-    activate_with_gradient(layers.activation, hidden, gradient, num_rows * kChunk);
-    fill_rows(gradient, kChunk, num_rows, kChunk, gradient_rows + c / 2, width / 2);
-    round_row_pairs(hidden, kChunk, num_rows, kChunk, hidden_pairs, kChunk);
+    round_hidden_and_gradient(layers.activation, hidden, gradient, num_rows,
+                              {gradient_rows + c / 2, width / 2, hidden_pairs, pairs, sums.first_bias + c});
     multiply_pairs({incoming_columns, num_pairs, hidden_pairs, kChunk, kBlock, num_pairs, sums.second_weight + c, width,
                     sums.second_weight + c, width, outputs, kChunk});
-    round_row_pairs(gradient, kChunk, num_rows, kChunk, pairs, kChunk);
     turn_pairs(pairs, num_pairs, kChunk, gradient_columns);
     float* of_first = sums.first_weight + c * inputs;
     multiply_pairs({gradient_columns, num_pairs, x_pairs, inputs, kBlock, num_pairs, of_first, inputs, of_first, inputs,
                     kChunk, inputs});
-    add_column_sums(gradient, num_rows, kChunk, kChunk, sums.first_bias + c);
   }
   multiply_all(gradient_rows, num_rows, transposed.first, x_gradient);
   if (residual_is_x) add(x_gradient, out_gradient, num_rows * inputs);
   add_column_sums(out_gradient, num_rows, outputs, outputs, sums.second_bias);
 }
+
+#else
+
+bool tiles_take(const FeedForward& /*layers*/) {
+  return false;
+}
+
+void tile_feed_forward(const FeedForward&, const float*, std::size_t, const float*, float*) {
+  throw InternalError("tile_feed_forward: this CPU has no instructions for it");
+}
+
+void tile_feed_forward_gradient(const FeedForward&, const TransposedFeedForward&, const float*, std::size_t,
+                                const float*, bool, float*, const FeedForwardGradient&) {
+  throw InternalError("tile_feed_forward_gradient: this CPU has no instructions for it");
+}
+
+#endif
 
 }  // namespace puretour::kernels
