@@ -58,15 +58,16 @@ void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_strid
   const std::size_t num_pairs = b.num_pairs();
   // Kept by every thread: this is called too often to ask for memory each time.
   thread_local AlignedVector<std::uint32_t> rows;
-  room(rows, kRowBlock * num_pairs);
+  const std::size_t stride = num_pairs % kTilePairs == 0 ? spread_stride(num_pairs) : num_pairs;
+  room(rows, kRowBlock * stride);
   for (std::size_t begin = 0; begin < num_rows; begin += kRowBlock) {
     const std::size_t count = std::min(kRowBlock, num_rows - begin);
     for (std::size_t r = 0; r < count; ++r) {
-      std::uint32_t* pairs = rows.data() + r * num_pairs;
+      std::uint32_t* pairs = rows.data() + r * stride;
       pairs[num_pairs - 1] = 0;  // the last pair of an odd row has one number only
       round_row(a + (begin + r) * a_stride, b.depth(), reinterpret_cast<std::uint16_t*>(pairs));
     }
-    multiply_pairs({rows.data(), num_pairs, b.data(), kBlock, num_pairs * kBlock, num_pairs, bias, 0,
+    multiply_pairs({rows.data(), stride, b.data(), kBlock, num_pairs * kBlock, num_pairs, bias, 0,
                     out + begin * out_stride, out_stride, count, b.columns()});
   }
 }
@@ -87,10 +88,16 @@ void add_transposed_product_bfloat16(const float* a, std::size_t a_stride, std::
     const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
     const std::size_t num_pairs = num_row_pairs(count);
     round_row_pairs(a + begin * a_stride, a_stride, count, a_columns, a_pairs.data(), a_width);
-    round_row_pairs(b + begin * b_stride, b_stride, count, b_columns, b_pairs.data(), b_width);
+    const bool has_whole_panels = b_width == b_columns;
+    if (has_whole_panels) {
+      round_row_panels(b + begin * b_stride, b_stride, count, b_columns, b_pairs.data());
+    } else {
+      round_row_pairs(b + begin * b_stride, b_stride, count, b_columns, b_pairs.data(), b_width);
+    }
     turn_pairs(a_pairs.data(), num_pairs, a_width, a_columns_of_pairs.data());
-    multiply_pairs({a_columns_of_pairs.data(), num_pairs, b_pairs.data(), b_width, kBlock, num_pairs, out, out_stride,
-                    out, out_stride, a_columns, b_columns});
+    multiply_pairs({a_columns_of_pairs.data(), num_pairs, b_pairs.data(), has_whole_panels ? kBlock : b_width,
+                    has_whole_panels ? num_pairs * kBlock : kBlock, num_pairs, out, out_stride, out, out_stride,
+                    a_columns, b_columns});
   }
 }
 

@@ -5,10 +5,7 @@
 #include <cstring>
 
 #include "puretour/base/vectorize.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "puretour/kernels/tile_registers.h"
 
 namespace puretour::kernels {
 namespace {
@@ -26,8 +23,7 @@ PURETOUR_VECTORISED void round_pair_plain(const float* first, const float* secon
 
 #if defined(__x86_64__)
 // The same by the instruction for it, which takes numbers below the smallest normal one for zero, as the products do.
-__attribute__((target("avx512f,avx512bw,avx512bf16"))) void round_row_native(const float* row, std::size_t count,
-                                                                             std::uint16_t* out) {
+PURETOUR_TILE_TARGET void round_row_native(const float* row, std::size_t count, std::uint16_t* out) {
   std::size_t i = 0;
   for (; i + 2 * kBlock <= count; i += 2 * kBlock) {
     const __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(row + i + kBlock), _mm512_loadu_ps(row + i));
@@ -36,21 +32,30 @@ __attribute__((target("avx512f,avx512bw,avx512bf16"))) void round_row_native(con
   for (; i < count; ++i) out[i] = static_cast<std::uint16_t>(bfloat16_bits(row[i]));
 }
 
-__attribute__((target("avx512f,avx512bw,avx512bf16"))) void round_pair_native(const float* first, const float* second,
-                                                                              std::size_t count, std::uint32_t* out) {
-  // Value i of the lower half beside value i of the upper half.
-  alignas(64) std::uint16_t order[2 * kBlock];
-  for (std::size_t i = 0; i < kBlock; ++i) {
-    order[2 * i] = static_cast<std::uint16_t>(i);
-    order[2 * i + 1] = static_cast<std::uint16_t>(i + kBlock);
-  }
-  const __m512i interleave = _mm512_load_si512(order);
+PURETOUR_TILE_TARGET void round_pair_native(const float* first, const float* second, std::size_t count,
+                                            std::uint32_t* out) {
+  const __m512i order = interleaving();
   std::size_t i = 0;
   for (; i + kBlock <= count; i += kBlock) {
-    const __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(second + i), _mm512_loadu_ps(first + i));
-    _mm512_storeu_si512(out + i, _mm512_permutexvar_epi16(interleave, reinterpret_cast<__m512i>(both)));
+    store_pair(out + i, _mm512_loadu_ps(first + i), _mm512_loadu_ps(second + i), order);
   }
   for (; i < count; ++i) out[i] = bfloat16_bits(first[i]) | (bfloat16_bits(second[i]) << 16U);
+}
+#endif
+
+#if defined(__x86_64__)
+PURETOUR_TILE_TARGET void round_row_panels_native(const float* rows, std::size_t stride, std::size_t num_rows,
+                                                  std::size_t columns, std::uint32_t* out) {
+  const std::size_t num_pairs = num_row_pairs(num_rows);
+  const __m512i order = interleaving();
+  for (std::size_t k = 0; k < num_pairs; ++k) {
+    const float* first = rows + 2 * k * stride;
+    for (std::size_t c = 0; c < columns; c += kBlock) {
+      const __m512 upper = 2 * k < num_rows ? _mm512_loadu_ps(first + c) : _mm512_setzero_ps();
+      const __m512 lower = 2 * k + 1 < num_rows ? _mm512_loadu_ps(first + stride + c) : _mm512_setzero_ps();
+      store_pair(out + c * num_pairs + k * kBlock, upper, lower, order);
+    }
+  }
 }
 #endif
 
@@ -284,6 +289,17 @@ void round_row_pairs(const float* rows, std::size_t stride, std::size_t num_rows
     } else {
       std::fill_n(out + k * width, width, 0);
     }
+  }
+}
+
+void round_row_panels(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns,
+                      std::uint32_t* out) {
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::kAvx512Bf16) return round_row_panels_native(rows, stride, num_rows, columns, out);
+#endif
+  const std::size_t num_pairs = num_row_pairs(num_rows);
+  for (std::size_t c = 0; c < columns; c += kBlock) {
+    round_row_pairs(rows + c, stride, num_rows, kBlock, out + c * num_pairs, kBlock);
   }
 }
 

@@ -24,9 +24,9 @@ struct Workspace {
   AlignedVector<std::uint32_t> x_rows;            // [row][pairs of channels]
   AlignedVector<std::uint32_t> incoming_rows;     // the same of the gradient of the outputs
   AlignedVector<std::uint32_t> hidden_rows;       // the same of the hidden values, or of their gradients
-  AlignedVector<std::uint32_t> x_pairs;           // [pair of rows][channel]
-  AlignedVector<std::uint32_t> hidden_pairs;      // the same of a chunk of hidden values
-  AlignedVector<std::uint32_t> pairs;             // the same of what is turned next
+  AlignedVector<std::uint32_t> x_panels;          // [sixteen channels][pair of rows][channel]
+  AlignedVector<std::uint32_t> hidden_panels;     // the same of a chunk of hidden values
+  AlignedVector<std::uint32_t> pairs;             // [pair of rows][channel] of what is turned next
   AlignedVector<std::uint32_t> incoming_columns;  // [channel][pairs of rows]
   AlignedVector<std::uint32_t> gradient_columns;  // the same of a chunk of gradients
   AlignedVector<float> hidden;                    // [row][kChunk]
@@ -70,7 +70,7 @@ struct TwoRows {
 struct ChunkForms {
   std::uint32_t* gradient_rows;  // [row][pairs of channels]
   std::size_t gradient_stride;
-  std::uint32_t* hidden_pairs;    // [pair of rows][channel]
+  std::uint32_t* hidden_panels;   // [sixteen channels][pair of rows][channel]
   std::uint32_t* gradient_pairs;  // [pair of rows][channel]
   float* sums;                    // of the gradients of a channel, to be added to
 };
@@ -79,6 +79,7 @@ struct ChunkForms {
 template <bool kRelu>
 PURETOUR_TILE_TARGET void round_chunk(const float* hidden, const float* gradient, std::size_t num_rows,
                                       const ChunkForms& forms) {
+  const std::size_t num_pairs = num_row_pairs(num_rows);
   const __m512i order = interleaving();
   __m512 sums[kChunk / kBlock];
   for (std::size_t j = 0; j < kChunk / kBlock; ++j) sums[j] = _mm512_loadu_ps(forms.sums + j * kBlock);
@@ -89,8 +90,9 @@ PURETOUR_TILE_TARGET void round_chunk(const float* hidden, const float* gradient
       const TwoRows<kRelu> left(hidden + at, gradient + at, has_second);
       const TwoRows<kRelu> right(hidden + at + kBlock, gradient + at + kBlock, has_second);
       const std::size_t pair_at = r / 2 * kChunk + j;
-      store_pair(forms.hidden_pairs + pair_at, left.hidden[0], left.hidden[1], order);
-      store_pair(forms.hidden_pairs + pair_at + kBlock, right.hidden[0], right.hidden[1], order);
+      const std::size_t panel_at = j * num_pairs + r / 2 * kBlock;
+      store_pair(forms.hidden_panels + panel_at, left.hidden[0], left.hidden[1], order);
+      store_pair(forms.hidden_panels + panel_at + num_pairs * kBlock, right.hidden[0], right.hidden[1], order);
       store_pair(forms.gradient_pairs + pair_at, left.gradient[0], left.gradient[1], order);
       store_pair(forms.gradient_pairs + pair_at + kBlock, right.gradient[0], right.gradient[1], order);
       std::uint32_t* rows = forms.gradient_rows + r * forms.gradient_stride + j / 2;
@@ -103,8 +105,10 @@ PURETOUR_TILE_TARGET void round_chunk(const float* hidden, const float* gradient
     }
   }
   for (std::size_t j = 0; j < kChunk / kBlock; ++j) _mm512_storeu_ps(forms.sums + j * kBlock, sums[j]);
-  for (std::size_t k = (num_rows + 1) / 2; k < num_row_pairs(num_rows); ++k) {
-    std::fill_n(forms.hidden_pairs + k * kChunk, kChunk, 0);
+  for (std::size_t k = (num_rows + 1) / 2; k < num_pairs; ++k) {
+    for (std::size_t j = 0; j < kChunk; j += kBlock) {
+      std::fill_n(forms.hidden_panels + j * num_pairs + k * kBlock, kBlock, 0);
+    }
     std::fill_n(forms.gradient_pairs + k * kChunk, kChunk, 0);
   }
 }
@@ -137,16 +141,16 @@ void round_hidden_and_gradient(Activation activation, float* hidden, float* grad
 void multiply_chunk(const std::uint32_t* left, std::size_t num_rows, const Linear& linear, std::size_t first,
                     float* out) {
   const Bfloat16Matrix& matrix = linear.rounded;
-  multiply_pairs({left, matrix.num_pairs(), matrix.data() + first * matrix.num_pairs(), kBlock,
+  multiply_pairs({left, spread_stride(matrix.num_pairs()), matrix.data() + first * matrix.num_pairs(), kBlock,
                   matrix.num_pairs() * kBlock, matrix.num_pairs(),
                   linear.bias.empty() ? nullptr : linear.bias.data() + first, 0, out, kChunk, num_rows, kChunk});
 }
 
 void multiply_all(const std::uint32_t* left, std::size_t num_rows, const Linear& linear, float* out) {
   const Bfloat16Matrix& matrix = linear.rounded;
-  multiply_pairs({left, matrix.num_pairs(), matrix.data(), kBlock, matrix.num_pairs() * kBlock, matrix.num_pairs(),
-                  linear.bias.empty() ? nullptr : linear.bias.data(), 0, out, linear.outputs(), num_rows,
-                  linear.outputs()});
+  multiply_pairs({left, spread_stride(matrix.num_pairs()), matrix.data(), kBlock, matrix.num_pairs() * kBlock,
+                  matrix.num_pairs(), linear.bias.empty() ? nullptr : linear.bias.data(), 0, out, linear.outputs(),
+                  num_rows, linear.outputs()});
 }
 
 bool whole_blocks(const Linear& linear) {
@@ -165,16 +169,18 @@ void tile_feed_forward(const FeedForward& layers, const float* x, std::size_t nu
   const std::size_t inputs = layers.first.inputs();
   const std::size_t width = layers.first.outputs();
   const std::size_t outputs = layers.second.outputs();
+  const std::size_t x_stride = spread_stride(layers.first.rounded.num_pairs());
+  const std::size_t hidden_stride = spread_stride(layers.second.rounded.num_pairs());
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
   const std::size_t rows = padded(num_rows);
-  std::uint32_t* x_rows = room(work.x_rows, rows * inputs / 2);
-  std::uint32_t* hidden_rows = room(work.hidden_rows, rows * width / 2);
+  std::uint32_t* x_rows = room(work.x_rows, rows * x_stride);
+  std::uint32_t* hidden_rows = room(work.hidden_rows, rows * hidden_stride);
   float* hidden = room(work.hidden, rows * kChunk);
-  fill_rows(x, inputs, num_rows, inputs, x_rows, inputs / 2);
+  fill_rows(x, inputs, num_rows, inputs, x_rows, x_stride);
   for (std::size_t c = 0; c < width; c += kChunk) {
     multiply_chunk(x_rows, num_rows, layers.first, c, hidden);
-    round_hidden(layers.activation, hidden, num_rows, hidden_rows + c / 2, width / 2);
+    round_hidden(layers.activation, hidden, num_rows, hidden_rows + c / 2, hidden_stride);
   }
   multiply_all(hidden_rows, num_rows, layers.second, out);
   if (residual != nullptr) add(out, residual, num_rows * outputs);
@@ -186,39 +192,42 @@ void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedF
   const std::size_t inputs = layers.first.inputs();
   const std::size_t width = layers.first.outputs();
   const std::size_t outputs = layers.second.outputs();
+  const std::size_t x_stride = spread_stride(layers.first.rounded.num_pairs());
+  const std::size_t hidden_stride = spread_stride(layers.second.rounded.num_pairs());
+  const std::size_t out_stride = spread_stride(transposed.second.rounded.num_pairs());
   const std::size_t rows = padded(num_rows);
   const std::size_t num_pairs = num_row_pairs(num_rows);
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
 
-  std::uint32_t* x_rows = room(work.x_rows, rows * inputs / 2);
-  std::uint32_t* x_pairs = room(work.x_pairs, num_pairs * inputs);
-  fill_rows(x, inputs, num_rows, inputs, x_rows, inputs / 2);
-  round_row_pairs(x, inputs, num_rows, inputs, x_pairs, inputs);
+  std::uint32_t* x_rows = room(work.x_rows, rows * x_stride);
+  std::uint32_t* x_panels = room(work.x_panels, num_pairs * inputs);
+  fill_rows(x, inputs, num_rows, inputs, x_rows, x_stride);
+  round_row_panels(x, inputs, num_rows, inputs, x_panels);
 
-  std::uint32_t* incoming_rows = room(work.incoming_rows, rows * outputs / 2);
+  std::uint32_t* incoming_rows = room(work.incoming_rows, rows * out_stride);
   std::uint32_t* incoming_columns = room(work.incoming_columns, outputs * num_pairs);
   std::uint32_t* pairs = room(work.pairs, num_pairs * std::max(outputs, kChunk));
-  fill_rows(out_gradient, outputs, num_rows, outputs, incoming_rows, outputs / 2);
+  fill_rows(out_gradient, outputs, num_rows, outputs, incoming_rows, out_stride);
   round_row_pairs(out_gradient, outputs, num_rows, outputs, pairs, outputs);
   turn_pairs(pairs, num_pairs, outputs, incoming_columns);
 
   float* hidden = room(work.hidden, rows * kChunk);
   float* gradient = room(work.gradient, rows * kChunk);
-  std::uint32_t* gradient_rows = room(work.hidden_rows, rows * width / 2);
-  std::uint32_t* hidden_pairs = room(work.hidden_pairs, num_pairs * kChunk);
+  std::uint32_t* gradient_rows = room(work.hidden_rows, rows * hidden_stride);
+  std::uint32_t* hidden_panels = room(work.hidden_panels, num_pairs * kChunk);
   std::uint32_t* gradient_columns = room(work.gradient_columns, kChunk * num_pairs);
   for (std::size_t c = 0; c < width; c += kChunk) {
     multiply_chunk(x_rows, num_rows, layers.first, c, hidden);
     multiply_chunk(incoming_rows, num_rows, transposed.second, c, gradient);
     round_hidden_and_gradient(layers.activation, hidden, gradient, num_rows,
-                              {gradient_rows + c / 2, width / 2, hidden_pairs, pairs, sums.first_bias + c});
-    multiply_pairs({incoming_columns, num_pairs, hidden_pairs, kChunk, kBlock, num_pairs, sums.second_weight + c, width,
-                    sums.second_weight + c, width, outputs, kChunk});
+                              {gradient_rows + c / 2, hidden_stride, hidden_panels, pairs, sums.first_bias + c});
+    multiply_pairs({incoming_columns, num_pairs, hidden_panels, kBlock, num_pairs * kBlock, num_pairs,
+                    sums.second_weight + c, width, sums.second_weight + c, width, outputs, kChunk});
     turn_pairs(pairs, num_pairs, kChunk, gradient_columns);
     float* of_first = sums.first_weight + c * inputs;
-    multiply_pairs({gradient_columns, num_pairs, x_pairs, inputs, kBlock, num_pairs, of_first, inputs, of_first, inputs,
-                    kChunk, inputs});
+    multiply_pairs({gradient_columns, num_pairs, x_panels, kBlock, num_pairs * kBlock, num_pairs, of_first, inputs,
+                    of_first, inputs, kChunk, inputs});
   }
   multiply_all(gradient_rows, num_rows, transposed.first, x_gradient);
   if (residual_is_x) add(x_gradient, out_gradient, num_rows * inputs);
