@@ -164,6 +164,8 @@ struct Workspace {
   AlignedVector<std::uint32_t> pair_panels;  // [panel][pairs of keys][queries]: weights, or gradients of scores
   AlignedVector<std::uint32_t> weight_rows;  // [key][pairs of queries]
   AlignedVector<std::uint32_t> score_gradient_rows;
+  AlignedVector<float> key_sums;                // [key][channel]: gradients
+  AlignedVector<float> value_sums;              // [key][channel]
   AlignedVector<float> turned;                  // [channel][queries of the block]
   alignas(64) float factors[kQueryBlock] = {};  // 1 / sum of the weights of a query
 
@@ -192,6 +194,8 @@ struct Workspace {
     }
     if (!backward) return;
     room(weight_gradients, keys * kQueryBlock);
+    room(key_sums, keys * kDim);
+    room(value_sums, keys * kDim);
     room(weight_rows, keys * kQueryBlock / 2);
     room(score_gradient_rows, keys * kQueryBlock / 2);
   }
@@ -373,21 +377,33 @@ void turn_panels_back(const Item& item, const Workspace& work, const float* fact
   }
 }
 
-// out[key][query] = rows . panels, over the channels. For the matrix unit to whole tiles, which it writes faster:
-// nobody reads what lies behind the last key.
-void multiply_rows(const ChannelPairs& rows, const Item& item, const AlignedVector<std::uint32_t>& panels,
-                   AlignedVector<float>& out) {
+// Of products with a row for each key. The matrix unit writes whole tiles faster; nobody reads what lies behind the
+// last key.
+std::size_t rows_to_write(const Item& item) {
   const std::size_t num_keys = item.group->num_keys;
-  const std::size_t num_rows = active_isa() >= Isa::kAmx ? padded(num_keys) : num_keys;
-  multiply_pairs({rows.pairs.data(), kTilePairs, panels.data(), kBlock, kTilePairs * kBlock, head_pairs(), nullptr, 0,
-                  out.data(), kQueryBlock, num_rows, item.num_panels() * kBlock});
+  return active_isa() >= Isa::kAmx ? padded(num_keys) : num_keys;
 }
 
-// sums[key] += rows of pairs of queries . pairs of rows of the queries.
-void add_over_queries(const AlignedVector<std::uint32_t>& rows, const AlignedVector<std::uint32_t>& pairs,
-                      const Item& item, float* sums, std::size_t stride) {
-  multiply_pairs({rows.data(), kQueryBlock / 2, pairs.data(), kDim, 0, num_row_pairs(item.count), sums, stride, sums,
-                  stride, item.group->num_keys, kDim});
+// out[key][query] = rows . panels, over the channels.
+void multiply_rows(const ChannelPairs& rows, const Item& item, const AlignedVector<std::uint32_t>& panels,
+                   AlignedVector<float>& out) {
+  multiply_pairs({rows.pairs.data(), kTilePairs, panels.data(), kBlock, kTilePairs * kBlock, head_pairs(), nullptr, 0,
+                  out.data(), kQueryBlock, rows_to_write(item), item.num_panels() * kBlock});
+}
+
+// sums[key][channel] = rows of pairs of queries . pairs of rows of the queries.
+void sum_over_queries(const AlignedVector<std::uint32_t>& rows, const AlignedVector<std::uint32_t>& pairs,
+                      const Item& item, AlignedVector<float>& sums) {
+  multiply_pairs({rows.data(), kQueryBlock / 2, pairs.data(), kDim, 0, num_row_pairs(item.count), nullptr, 0,
+                  sums.data(), kDim, rows_to_write(item), kDim});
+}
+
+PURETOUR_TILE_TARGET void add_sums(const AlignedVector<float>& sums, std::size_t count, float* rows,
+                                   std::size_t stride) {
+  for (std::size_t r = 0; r < count; ++r) {
+    const __m512 sum = _mm512_add_ps(_mm512_loadu_ps(rows + r * stride), _mm512_load_ps(sums.data() + r * kDim));
+    _mm512_storeu_ps(rows + r * stride, sum);
+  }
 }
 
 // The rows as [channel][pairs of rows].
@@ -462,13 +478,15 @@ struct AttentionGradient {
   }
   void collect(const Item& item) {
     const QueryOperands& of_queries = work.queries_of(item);
-    add_over_queries(work.score_gradient_rows, of_queries.query_pairs, item, item.keys(key_gradient),
-                     key_gradient.stride);
-    add_over_queries(work.weight_rows, of_queries.gradient_pairs, item, item.keys(value_gradient),
-                     value_gradient.stride);
+    sum_over_queries(work.score_gradient_rows, of_queries.query_pairs, item, work.key_sums);
+    sum_over_queries(work.weight_rows, of_queries.gradient_pairs, item, work.value_sums);
     multiply_columns(work.keys_of(item).columns, item, work);
   }
-  void finish(const Item& item) { turn_panels_back(item, work, nullptr, query_gradient); }
+  void finish(const Item& item) {
+    add_sums(work.key_sums, item.group->num_keys, item.keys(key_gradient), key_gradient.stride);
+    add_sums(work.value_sums, item.group->num_keys, item.keys(value_gradient), value_gradient.stride);
+    turn_panels_back(item, work, nullptr, query_gradient);
+  }
 };
 
 }  // namespace
