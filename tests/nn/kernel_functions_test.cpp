@@ -221,7 +221,8 @@ TEST(KernelFunctions, AttentionOfGroupsOfAnySize) {
     expect_same(
         {random_tensor({7, dim}), random_tensor({23, 2 * dim + 3}), random_tensor({23, dim + 5})},
         [&](const auto& t) {
-          return kernel_attention(t[0], {t[1], 3}, {t[2], 5}, plan, {2, 16, 0.25F}, precision);
+          return kernel_attention(t[0], t[1].narrow(1, 3, dim), t[2].narrow(1, 5, dim), plan, {2, 16, 0.25F},
+                                  precision);
         },
         [&](const auto& t) {
           std::vector<Tensor> all;
@@ -298,7 +299,8 @@ TEST(KernelFunctions, StepsOfTours) {
         expect_same(
             {random_tensor({num_queries, dim}), random_tensor({instances * nodes, 2 * dim})},
             [&](const auto& t) {
-              return kernel_attention(t[0], {t[1], 0}, {t[1], dim}, plan_of_steps(*plan), {2, 16, 0.25F}, precision);
+              const auto parts = t[1].split(dim, 1);
+              return kernel_attention(t[0], parts[0], parts[1], plan_of_steps(*plan), {2, 16, 0.25F}, precision);
             },
             [&](const auto& t) {
               return for_all_tours([&](std::int64_t tour, std::int64_t b, const Tensor& mask) {
@@ -312,7 +314,7 @@ TEST(KernelFunctions, StepsOfTours) {
       expect_same(
           {random_tensor({num_queries, dim}), random_tensor({instances * nodes, dim})},
           [&](const auto& t) {
-            return kernel_pointer(t[0], {t[1]}, plan_of_choices(*plan, pointerformer ? coordinates : Tensor()), shape);
+            return kernel_pointer(t[0], t[1], plan_of_choices(*plan, pointerformer ? coordinates : Tensor()), shape);
           },
           [&](const auto& t) {
             return for_all_tours([&](std::int64_t tour, std::int64_t b, const Tensor& mask) {
@@ -339,7 +341,7 @@ TEST(KernelFunctions, WhatCanNotBeChosenHasNoGradient) {
   plan->chosen = {-1, 1};
   plan->groups = {{{0, 1, 0, 3}, plan->chosen.data()}, {{1, 1, 0, 3}, plan->chosen.data() + 1}};
   const Tensor queries = random_tensor({2, 16}).requires_grad_();
-  const Tensor log_probs = kernel_pointer(queries, {random_tensor({3, 16})}, plan, {16, 1, 10});
+  const Tensor log_probs = kernel_pointer(queries, random_tensor({3, 16}), plan, {16, 1, 10});
   EXPECT_EQ(log_probs[0].item<double>(), kMinusInfinity);
   EXPECT_TRUE(std::isfinite(log_probs[1].item<double>()));
   log_probs[1].backward();

@@ -85,14 +85,14 @@ Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const T
       kernel_tour_queries(base, linear("last node", h, context.narrow(1, dim, dim)), {}, start, plan);
 
   const auto head_dim = config_.embedding_dim / config_.num_heads;
-  const Tensor key_value = encoded[kGlimpseKeyValue].flatten(0, 1);
+  const std::vector<Tensor> key_value = encoded[kGlimpseKeyValue].flatten(0, 1).split(dim, 1);
   const Tensor glimpse = kernel_attention(
-      queries, {key_value, 0}, {key_value, dim}, plan_of_steps(*plan),
+      queries, key_value[0], key_value[1], plan_of_steps(*plan),
       {config_.num_heads, head_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim)))}, precision());
   const kernels::PointerShape shape{config_.embedding_dim,
                                     static_cast<float>(1 / std::sqrt(static_cast<double>(config_.embedding_dim))),
                                     static_cast<float>(config_.tanh_clip)};
-  return kernel_pointer(linear("project_out", glimpse), {encoded[kScoreKey].flatten(0, 1)}, plan_of_choices(*plan, {}),
+  return kernel_pointer(linear("project_out", glimpse), encoded[kScoreKey].flatten(0, 1), plan_of_choices(*plan, {}),
                         shape)
       .view(tours.sizes());
 }

@@ -298,10 +298,10 @@ Tensor Invit::encode_rows(const std::string& prefix, std::size_t num_layers, Ten
     const Tensor value = weight(attention + "w_vs.weight");
     Tensor attended;  // with the residual
     if (l + 1 == num_layers && !tokens.all_needed()) {
-      const Tensor key_value = linear(attention + "key, value", h, torch::cat({key, value}));
+      const std::vector<Tensor> key_value = linear(attention + "key, value", h, torch::cat({key, value})).split(dim, 1);
       h = kernel_take_rows(h, needed_rows);
-      attended = h + linear(attention + "fc", kernel_attention(linear(attention + "w_qs", h), {key_value, 0},
-                                                               {key_value, dim}, needed, shape, precision()));
+      attended = h + linear(attention + "fc", kernel_attention(linear(attention + "w_qs", h), key_value[0],
+                                                               key_value[1], needed, shape, precision()));
     } else {
       attended = kernel_attention_block(h, torch::cat({query, key, value}), weight(attention + "fc.weight"), {}, h, all,
                                         shape, packing(attention));
@@ -356,24 +356,25 @@ Tensor Invit::decode_rows(const Tensor& actions, const std::vector<Tensor>& stat
     choices->groups.push_back({plan->groups.back(), choices->chosen.data() + v});
   }
   const Tensor option = torch::cat(options, 1);  // (R, d (S + 1))
-  const Tensor keys = linear("WK_att_decoder", option);
-  const Tensor values =
+  // Those of all layers; the last keys are for the choice.
+  const std::vector<Tensor> keys = linear("WK_att_decoder", option).split(dim, 1);
+  const std::vector<Tensor> values =
       linear("values of the decoder", option, weight("WV_att_decoder.weight").narrow(0, 0, kDecoderLayers * dim),
-             weight("WV_att_decoder.bias").narrow(0, 0, kDecoderLayers * dim));
+             weight("WV_att_decoder.bias").narrow(0, 0, kDecoderLayers * dim))
+          .split(dim, 1);
   Tensor h = linear("query_mlp", torch::cat(query, 1));  // (V, d)
   const std::size_t head_dim = config_.embedding_dim / config_.num_heads;
   const kernels::AttentionShape shape{config_.num_heads, head_dim,
                                       static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim)))};
-  for (std::int64_t l = 0; l < kDecoderLayers; ++l) {
+  for (std::size_t l = 0; l < static_cast<std::size_t>(kDecoderLayers); ++l) {
     const std::string layer = fmt::format("decoder.decoder_layers.{}.", l);
-    const Tensor attended =
-        kernel_attention(linear(layer + "Wq_att", h), {keys, l * dim}, {values, l * dim}, plan, shape, precision());
+    const Tensor attended = kernel_attention(linear(layer + "Wq_att", h), keys[l], values[l], plan, shape, precision());
     h = kernel_add_layer_norm(h, linear(layer + "W0_att", attended), weight(layer + "BN_att.weight"),
                               weight(layer + "BN_att.bias"), kNormEpsilon);
     const Tensor fed = add_feed_forward(h, layer + "W1_MLP", layer + "W2_MLP", kernels::Activation::kRelu, h);
     h = kernel_add_layer_norm(fed, {}, weight(layer + "BN_MLP.weight"), weight(layer + "BN_MLP.bias"), kNormEpsilon);
   }
-  return kernel_pointer(linear("decoder.Wq_final", h), {keys, kDecoderLayers * dim}, choices,
+  return kernel_pointer(linear("decoder.Wq_final", h), keys[kDecoderLayers], choices,
                         {config_.embedding_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(dim))),
                          static_cast<float>(config_.tanh_clip)});
 }

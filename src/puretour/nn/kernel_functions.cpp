@@ -34,12 +34,21 @@ std::size_t extent(const Tensor& x, std::int64_t dimension) {
   return static_cast<std::size_t>(x.size(dimension));
 }
 
-Rows columns(const Tensor& rows, std::int64_t first) {
-  return {rows.data_ptr<float>() + first, extent(rows, 1)};
+// Of a matrix that may be columns of a wider one.
+Rows rows_of(const Tensor& x) {
+  return {x.data_ptr<float>(), static_cast<std::size_t>(x.stride(0))};
 }
 
-MutableRows mutable_columns(const Tensor& rows, std::int64_t first) {
-  return {rows.data_ptr<float>() + first, extent(rows, 1)};
+MutableRows mutable_rows_of(const Tensor& x) {
+  return {x.data_ptr<float>(), static_cast<std::size_t>(x.stride(0))};
+}
+
+Tensor with_whole_rows(const Tensor& x) {
+  return x.stride(1) == 1 ? x : x.contiguous();
+}
+
+Tensor zeros_without_gaps(const Tensor& x) {
+  return torch::zeros(x.sizes(), x.options());
 }
 
 kernels::Linear packed(const Tensor& weight, const Tensor& bias, Precision precision) {
@@ -303,50 +312,43 @@ class TakeRows : public torch::autograd::Function<TakeRows> {
 
 class Attention : public torch::autograd::Function<Attention> {
  public:
-  static Tensor forward(AutogradContext* context, const Tensor& queries, const Tensor& keys, std::int64_t first_key,
-                        const Tensor& values, std::int64_t first_value, const AttentionPlanPtr& plan,
-                        const kernels::AttentionShape& shape, Precision precision) {
+  static Tensor forward(AutogradContext* context, const Tensor& queries, const Tensor& keys, const Tensor& values,
+                        const AttentionPlanPtr& plan, const kernels::AttentionShape& shape, Precision precision) {
     context->save_for_backward({queries, keys, values});
     context->saved_data["precision"] = static_cast<std::int64_t>(precision);
     context->saved_data["plan"] = capsule(plan);
     context->saved_data["shape"] = numbers(shape);
-    context->saved_data["first_key"] = first_key;
-    context->saved_data["first_value"] = first_value;
     Tensor out = torch::empty_like(queries);
-    kernels::group_attention(plan->groups, shape, columns(queries, 0), columns(keys, first_key),
-                             columns(values, first_value), mutable_columns(out, 0), precision);
+    kernels::group_attention(plan->groups, shape, rows_of(queries), rows_of(keys), rows_of(values),
+                             mutable_rows_of(out), precision);
     return out;
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const std::int64_t first_key = context->saved_data["first_key"].toInt();
-    const std::int64_t first_value = context->saved_data["first_value"].toInt();
     const Tensor gradient = gradients[0].contiguous();
     Tensor of_queries = torch::empty_like(saved[0]);
-    Tensor of_keys = torch::zeros_like(saved[1]);
-    Tensor of_values = torch::zeros_like(saved[2]);
+    Tensor of_keys = zeros_without_gaps(saved[1]);
+    Tensor of_values = zeros_without_gaps(saved[2]);
     kernels::group_attention_gradient(
         from_capsule<AttentionPlan>(context->saved_data["plan"]).groups, attention_shape(context->saved_data["shape"]),
-        columns(saved[0], 0), columns(saved[1], first_key), columns(saved[2], first_value), columns(gradient, 0),
-        mutable_columns(of_queries, 0), mutable_columns(of_keys, first_key), mutable_columns(of_values, first_value),
-        precision_of(context));
-    return {of_queries, of_keys, Tensor(), of_values, Tensor(), Tensor(), Tensor(), Tensor()};
+        rows_of(saved[0]), rows_of(saved[1]), rows_of(saved[2]), rows_of(gradient), mutable_rows_of(of_queries),
+        mutable_rows_of(of_keys), mutable_rows_of(of_values), precision_of(context));
+    return {of_queries, of_keys, of_values, Tensor(), Tensor(), Tensor()};
   }
 };
 
 class Pointer : public torch::autograd::Function<Pointer> {
  public:
-  static Tensor forward(AutogradContext* context, const Tensor& queries, const Tensor& keys, std::int64_t first_key,
-                        const PointerPlanPtr& plan, const kernels::PointerShape& shape) {
+  static Tensor forward(AutogradContext* context, const Tensor& queries, const Tensor& keys, const PointerPlanPtr& plan,
+                        const kernels::PointerShape& shape) {
     context->save_for_backward({queries, keys});
     context->saved_data["plan"] = capsule(plan);
     context->saved_data["shape"] =
         std::vector<double>{static_cast<double>(shape.dim), static_cast<double>(shape.scale),
                             static_cast<double>(shape.clip), static_cast<double>(shape.floor)};
-    context->saved_data["first_key"] = first_key;
     Tensor out = torch::empty({queries.size(0)}, queries.options());
-    kernels::pointer_log_probs(plan->groups, shape, columns(queries, 0), columns(keys, first_key), data(out));
+    kernels::pointer_log_probs(plan->groups, shape, rows_of(queries), rows_of(keys), data(out));
     return out;
   }
 
@@ -355,14 +357,12 @@ class Pointer : public torch::autograd::Function<Pointer> {
     const std::vector<double> v = context->saved_data["shape"].toDoubleVector();
     const kernels::PointerShape shape{static_cast<std::size_t>(v[0]), static_cast<float>(v[1]),
                                       static_cast<float>(v[2]), static_cast<float>(v[3])};
-    const std::int64_t first_key = context->saved_data["first_key"].toInt();
     const Tensor gradient = gradients[0].contiguous();
     Tensor of_queries = torch::empty_like(saved[0]);
-    Tensor of_keys = torch::zeros_like(saved[1]);
-    kernels::pointer_gradient(from_capsule<PointerPlan>(context->saved_data["plan"]).groups, shape,
-                              columns(saved[0], 0), columns(saved[1], first_key), data(gradient),
-                              mutable_columns(of_queries, 0), mutable_columns(of_keys, first_key));
-    return {of_queries, of_keys, Tensor(), Tensor(), Tensor()};
+    Tensor of_keys = zeros_without_gaps(saved[1]);
+    kernels::pointer_gradient(from_capsule<PointerPlan>(context->saved_data["plan"]).groups, shape, rows_of(saved[0]),
+                              rows_of(saved[1]), data(gradient), mutable_rows_of(of_queries), mutable_rows_of(of_keys));
+    return {of_queries, of_keys, Tensor(), Tensor()};
   }
 };
 
@@ -467,15 +467,14 @@ AttentionPlanPtr plan_of_instances(std::int64_t num_instances, std::int64_t num_
   return plan;
 }
 
-Tensor kernel_attention(const Tensor& queries, const Columns& keys, const Columns& values, const AttentionPlanPtr& plan,
+Tensor kernel_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const AttentionPlanPtr& plan,
                         const kernels::AttentionShape& shape, Precision precision) {
-  return Attention::apply(queries.contiguous(), keys.rows.contiguous(), keys.first, values.rows.contiguous(),
-                          values.first, plan, shape, precision);
+  return Attention::apply(queries.contiguous(), with_whole_rows(keys), with_whole_rows(values), plan, shape, precision);
 }
 
-Tensor kernel_pointer(const Tensor& queries, const Columns& keys, const PointerPlanPtr& plan,
+Tensor kernel_pointer(const Tensor& queries, const Tensor& keys, const PointerPlanPtr& plan,
                       const kernels::PointerShape& shape) {
-  return Pointer::apply(queries.contiguous(), keys.rows.contiguous(), keys.first, plan, shape);
+  return Pointer::apply(queries.contiguous(), with_whole_rows(keys), plan, shape);
 }
 
 kernels::TourQueries TourPlan::queries(std::int64_t dim) const {

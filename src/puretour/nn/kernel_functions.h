@@ -53,14 +53,8 @@ Tensor kernel_attention_block(const Tensor& x, const Tensor& in_weight, const Te
                               const Tensor& out_bias, const Tensor& residual, const AttentionPlanPtr& plan,
                               const kernels::AttentionShape& shape, const Packing& packing = {});
 
-/// Columns of a matrix from `first` on.
-struct Columns {
-  Tensor rows;
-  std::int64_t first = 0;
-};
-
-/// Queries (Q, d) attend to keys and values. Result: (Q, d).
-Tensor kernel_attention(const Tensor& queries, const Columns& keys, const Columns& values, const AttentionPlanPtr& plan,
+/// Queries (Q, d) attend to keys and values, which may be columns of wider matrices (Tensor::split). Result: (Q, d).
+Tensor kernel_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const AttentionPlanPtr& plan,
                         const kernels::AttentionShape& shape,
                         kernels::Precision precision = kernels::Precision::kFloat);
 
@@ -72,8 +66,8 @@ struct PointerPlan : torch::CustomClassHolder {
 };
 using PointerPlanPtr = c10::intrusive_ptr<PointerPlan>;
 
-/// Log-probabilities (Q) of what every query chose.
-Tensor kernel_pointer(const Tensor& queries, const Columns& keys, const PointerPlanPtr& plan,
+/// Log-probabilities (Q) of what every query chose; the keys may be columns of a wider matrix.
+Tensor kernel_pointer(const Tensor& queries, const Tensor& keys, const PointerPlanPtr& plan,
                       const kernels::PointerShape& shape);
 
 /// Tours (B, G, N) with what the kernels need of them.

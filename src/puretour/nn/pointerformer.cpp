@@ -91,7 +91,7 @@ Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Te
   const kernels::PointerShape shape{config_.embedding_dim, static_cast<float>(scale),
                                     static_cast<float>(config_.tanh_clip), static_cast<float>(kProbabilityFloor)};
   const Tensor log_probs =
-      kernel_pointer(queries, {encoded[kKey].flatten(0, 1)}, plan_of_choices(*plan, coordinates.detach()), shape)
+      kernel_pointer(queries, encoded[kKey].flatten(0, 1), plan_of_choices(*plan, coordinates.detach()), shape)
           .view({tours.size(0), tours.size(1), plan->num_steps()});
   return torch::constant_pad_nd(log_probs, {1, 0}, 0);
 }
