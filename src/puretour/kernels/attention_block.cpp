@@ -50,15 +50,10 @@ Workspace& workspace() {
   return work;
 }
 
-void attend(const AttentionBlock& block, const Chunk& chunk, const float* x, Workspace& work) {
-  const std::size_t dim = block.shape.dim();
-  const std::size_t stride = 3 * dim;
-  room(work.qkv, chunk.num_rows * stride);
-  room(work.attended, chunk.num_rows * dim);
+void project_in(const AttentionBlock& block, const Chunk& chunk, const float* x, Workspace& work) {
+  room(work.qkv, chunk.num_rows * 3 * block.shape.dim());
+  room(work.attended, chunk.num_rows * block.shape.dim());
   block.project_in.apply(x, chunk.num_rows, work.qkv.data());
-  const float* qkv = work.qkv.data();
-  group_attention(chunk.groups, block.shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
-                  {work.attended.data(), dim}, block.precision());
 }
 
 }  // namespace
@@ -70,7 +65,11 @@ void attention_block(const AttentionBlock& block, std::span<const Group> groups,
   Workspace& work = workspace();
   for_chunks(groups, [&](const Chunk& chunk) {
     const std::size_t first = chunk.first_row * dim;
-    attend(block, chunk, x + first, work);
+    project_in(block, chunk, x + first, work);
+    const float* qkv = work.qkv.data();
+    const std::size_t stride = 3 * dim;
+    group_attention(chunk.groups, block.shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
+                    {work.attended.data(), dim}, block.precision());
     block.project_out.apply(work.attended.data(), chunk.num_rows, out + first);
     if (residual != nullptr) add(out + first, residual + first, chunk.num_rows * dim);
   });
@@ -90,10 +89,7 @@ void attention_block_gradient(const AttentionBlock& block, const TransposedAtten
     const float* in = x + chunk.first_row * dim;
     const float* incoming = out_gradient + chunk.first_row * dim;
     float* outgoing = x_gradient + chunk.first_row * dim;
-    attend(block, chunk, in, work);
-    add_product(incoming, dim, dim, work.attended.data(), dim, dim, rows, sums.out_weight, dim);
-    if (sums.out_bias != nullptr) add_column_sums(incoming, rows, dim, dim, sums.out_bias);
-
+    project_in(block, chunk, in, work);
     room(work.attended_gradient, rows * dim);
     transposed.project_out.apply(incoming, rows, work.attended_gradient.data());
     const float* qkv = work.qkv.data();
@@ -101,7 +97,9 @@ void attention_block_gradient(const AttentionBlock& block, const TransposedAtten
     std::fill_n(qkv_gradient, rows * stride, 0.0F);
     group_attention_gradient(chunk.groups, block.shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
                              {work.attended_gradient.data(), dim}, {qkv_gradient, stride}, {qkv_gradient + dim, stride},
-                             {qkv_gradient + 2 * dim, stride}, block.precision());
+                             {qkv_gradient + 2 * dim, stride}, block.precision(), {work.attended.data(), dim});
+    add_product(incoming, dim, dim, work.attended.data(), dim, dim, rows, sums.out_weight, dim);
+    if (sums.out_bias != nullptr) add_column_sums(incoming, rows, dim, dim, sums.out_bias);
     add_product(qkv_gradient, stride, stride, in, dim, dim, rows, sums.in_weight, dim);
     if (sums.in_bias != nullptr) add_column_sums(qkv_gradient, rows, stride, stride, sums.in_bias);
     transposed.project_in.apply(qkv_gradient, rows, outgoing);

@@ -97,11 +97,12 @@ void group_attention(std::span<const Group> groups, const AttentionShape& shape,
 
 void group_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
                               Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
-                              MutableRows value_gradient, Precision precision) {
+                              MutableRows value_gradient, Precision precision, MutableRows out) {
   if (precision == Precision::kBfloat16 && tiles_take(shape)) {
     return tile_attention_gradient(groups, shape, queries, keys, values, out_gradient, query_gradient, key_gradient,
-                                   value_gradient);
+                                   value_gradient, out);
   }
+  if (out.data != nullptr) group_attention(groups, shape, queries, keys, values, out, precision);
   Workspace work(groups, shape.head_dim);
   for (const Group& group : groups) {
     const std::size_t stride = padded(group.num_keys);

@@ -42,8 +42,10 @@ void group_attention(std::span<const Group> groups, const AttentionShape& shape,
                      MutableRows out, Precision precision = Precision::kFloat);
 
 /// From the gradient of `out`: writes that of the queries, adds those of keys and values (which groups may share).
+/// Writes `out` too, if it is given: cheaper than computing it once more.
 void group_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
                               Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
-                              MutableRows value_gradient, Precision precision = Precision::kFloat);
+                              MutableRows value_gradient, Precision precision = Precision::kFloat,
+                              MutableRows out = {});
 
 }  // namespace puretour::kernels

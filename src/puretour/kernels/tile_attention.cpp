@@ -141,7 +141,8 @@ void in_mixed_order(std::span<const Group> groups, std::size_t num_heads, Steps&
 struct KeyOperands {
   ChannelPairs key_rows;
   ChannelPairs value_rows;
-  AlignedVector<std::uint32_t> columns;  // [channel][pairs of keys], of values or, backward, of keys
+  AlignedVector<std::uint32_t> key_columns;    // [channel][pairs of keys]
+  AlignedVector<std::uint32_t> value_columns;  // [channel][pairs of keys]
 };
 
 // What products read of queries and of the gradients of their results.
@@ -159,13 +160,15 @@ struct Workspace {
   KeyOperands key_operands[2];      // of keys with even and with odd numbers
   QueryOperands query_operands[2];  // of items with even and with odd numbers
   AlignedVector<std::uint32_t> row_pairs;
-  AlignedVector<float> scores;               // [key][queries of the block]
-  AlignedVector<float> weight_gradients;     // [key][queries of the block]
-  AlignedVector<std::uint32_t> pair_panels;  // [panel][pairs of keys][queries]: weights, or gradients of scores
+  AlignedVector<float> scores;                 // [key][queries of the block]
+  AlignedVector<float> weight_gradients;       // [key][queries of the block]
+  AlignedVector<std::uint32_t> weight_panels;  // [panel][pairs of keys][queries]
+  AlignedVector<std::uint32_t> score_gradient_panels;
   AlignedVector<std::uint32_t> weight_rows;  // [key][pairs of queries]
   AlignedVector<std::uint32_t> score_gradient_rows;
   AlignedVector<float> key_sums;                // [key][channel]: gradients
   AlignedVector<float> value_sums;              // [key][channel]
+  AlignedVector<float> turned_queries;          // [channel][queries of the block]: gradients
   AlignedVector<float> turned;                  // [channel][queries of the block]
   alignas(64) float factors[kQueryBlock] = {};  // 1 / sum of the weights of a query
 
@@ -176,12 +179,14 @@ struct Workspace {
     const std::size_t key_pairs = num_row_pairs(num_keys);
     room(row_pairs, key_pairs * kDim);
     room(scores, keys * kQueryBlock);
-    room(pair_panels, key_pairs * kQueryBlock);
+    room(weight_panels, key_pairs * kQueryBlock);
     room(turned, kDim * kQueryBlock);
     for (KeyOperands& operands : key_operands) {
       operands.key_rows.reserve(keys);
-      room(operands.columns, kDim * key_pairs);
-      if (backward) operands.value_rows.reserve(keys);
+      room(operands.value_columns, kDim * key_pairs);
+      if (!backward) continue;
+      room(operands.key_columns, kDim * key_pairs);
+      operands.value_rows.reserve(keys);
     }
     for (QueryOperands& operands : query_operands) {
       operands.query_rows.reserve(kQueryBlock);
@@ -193,6 +198,8 @@ struct Workspace {
       room(operands.gradient_pairs, kQueryBlock / 2 * kDim);
     }
     if (!backward) return;
+    room(turned_queries, kDim * kQueryBlock);
+    room(score_gradient_panels, key_pairs * kQueryBlock);
     room(weight_gradients, keys * kQueryBlock);
     room(key_sums, keys * kDim);
     room(value_sums, keys * kDim);
@@ -290,20 +297,27 @@ PURETOUR_TILE_TARGET __m512 softmax_panel(const Sight& sight, const float* score
 }
 
 // One panel of scores (of base 2) and gradients of the weights -> weights and gradients of the scores by rows of keys,
-// the latter also by pairs of keys.
-PURETOUR_TILE_TARGET void softmax_gradient_panel(const Sight& sight, float* scores, const float* gradients,
-                                                 std::size_t num_keys, std::size_t key_pairs, float scale,
-                                                 std::uint32_t* weight_rows, std::uint32_t* gradient_rows,
-                                                 std::uint32_t* gradient_pairs) {
+// the latter also by pairs of keys; if asked for, also weights before the division by their sums by pairs of keys.
+// Returns 1 / sums.
+PURETOUR_TILE_TARGET __m512 softmax_gradient_panel(const Sight& sight, float* scores, const float* gradients,
+                                                   std::size_t num_keys, std::size_t key_pairs, float scale,
+                                                   std::uint32_t* weight_rows, std::uint32_t* gradient_rows,
+                                                   std::uint32_t* weight_pairs, std::uint32_t* gradient_pairs) {
   const __m512 largest = largest_of(sight, scores, num_keys);
   __m512 sum = _mm512_setzero_ps();
   __m512 dot = _mm512_setzero_ps();
-  for (std::size_t k = 0; k < num_keys; ++k) {
+  const auto raw_weight = [&](std::size_t k) PURETOUR_TILE_LAMBDA {
     const __m512 score = sight.masked(_mm512_loadu_ps(scores + k * kQueryBlock), k);
     const __m512 weight = power_of_two(_mm512_sub_ps(score, largest));
     sum = _mm512_add_ps(sum, weight);
     dot = _mm512_fmadd_ps(weight, _mm512_loadu_ps(gradients + k * kQueryBlock), dot);
     _mm512_storeu_ps(scores + k * kQueryBlock, weight);
+    return weight;
+  };
+  if (weight_pairs != nullptr) {
+    store_row_pairs(weight_pairs, num_keys, key_pairs, raw_weight);
+  } else {
+    for (std::size_t k = 0; k < num_keys; ++k) raw_weight(k);
   }
   const __m512 factor = _mm512_div_ps(_mm512_set1_ps(1), sum);
   const __m512 mean = _mm512_mul_ps(dot, factor);
@@ -317,6 +331,7 @@ PURETOUR_TILE_TARGET void softmax_gradient_panel(const Sight& sight, float* scor
     return result;
   };
   store_row_pairs(gradient_pairs, num_keys, key_pairs, gradient);
+  return factor;
 }
 
 PURETOUR_TILE_TARGET void softmax_panels(const Item& item, Workspace& work) {
@@ -324,18 +339,22 @@ PURETOUR_TILE_TARGET void softmax_panels(const Item& item, Workspace& work) {
   for (std::size_t p = 0; p < item.num_panels(); ++p) {
     const Sight sight = Sight::of(group, item.begin + p * kBlock);
     const __m512 factors = softmax_panel(sight, work.scores.data() + p * kBlock, group.num_keys, item.key_pairs(),
-                                         work.pair_panels.data() + p * item.key_pairs() * kBlock);
+                                         work.weight_panels.data() + p * item.key_pairs() * kBlock);
     _mm512_storeu_ps(work.factors + p * kBlock, factors);
   }
 }
 
-PURETOUR_TILE_TARGET void softmax_gradient_panels(const Item& item, float scale, Workspace& work) {
+PURETOUR_TILE_TARGET void softmax_gradient_panels(const Item& item, float scale, bool with_weight_panels,
+                                                  Workspace& work) {
   const Group& group = *item.group;
   for (std::size_t p = 0; p < item.num_panels(); ++p) {
-    softmax_gradient_panel(Sight::of(group, item.begin + p * kBlock), work.scores.data() + p * kBlock,
-                           work.weight_gradients.data() + p * kBlock, group.num_keys, item.key_pairs(), scale,
-                           work.weight_rows.data() + p * kBlock / 2, work.score_gradient_rows.data() + p * kBlock / 2,
-                           work.pair_panels.data() + p * item.key_pairs() * kBlock);
+    const __m512 factors = softmax_gradient_panel(
+        Sight::of(group, item.begin + p * kBlock), work.scores.data() + p * kBlock,
+        work.weight_gradients.data() + p * kBlock, group.num_keys, item.key_pairs(), scale,
+        work.weight_rows.data() + p * kBlock / 2, work.score_gradient_rows.data() + p * kBlock / 2,
+        with_weight_panels ? work.weight_panels.data() + p * item.key_pairs() * kBlock : nullptr,
+        work.score_gradient_panels.data() + p * item.key_pairs() * kBlock);
+    _mm512_storeu_ps(work.factors + p * kBlock, factors);
   }
 }
 
@@ -364,15 +383,16 @@ PURETOUR_TILE_TARGET void turn_back(const float* turned, const float* factors, s
 constexpr float kLog2E = 1.44269504F;
 
 // turned = columns . panels: what the queries of a block get of the rows that `columns` were made of.
-void multiply_columns(const AlignedVector<std::uint32_t>& columns, const Item& item, Workspace& work) {
+void multiply_columns(const AlignedVector<std::uint32_t>& columns, const AlignedVector<std::uint32_t>& panels,
+                      const Item& item, AlignedVector<float>& turned) {
   const std::size_t key_pairs = item.key_pairs();
-  multiply_pairs({columns.data(), key_pairs, work.pair_panels.data(), kBlock, key_pairs * kBlock, key_pairs, nullptr, 0,
-                  work.turned.data(), kQueryBlock, kDim, item.num_panels() * kBlock});
+  multiply_pairs({columns.data(), key_pairs, panels.data(), kBlock, key_pairs * kBlock, key_pairs, nullptr, 0,
+                  turned.data(), kQueryBlock, kDim, item.num_panels() * kBlock});
 }
 
-void turn_panels_back(const Item& item, const Workspace& work, const float* factors, MutableRows out) {
+void turn_panels_back(const Item& item, const AlignedVector<float>& turned, const float* factors, MutableRows out) {
   for (std::size_t p = 0; p < item.num_panels(); ++p) {
-    turn_back(work.turned.data() + p * kBlock, factors == nullptr ? nullptr : factors + p * kBlock,
+    turn_back(turned.data() + p * kBlock, factors == nullptr ? nullptr : factors + p * kBlock,
               std::min(kBlock, item.count - p * kBlock), item.queries(out) + p * kBlock * out.stride, out.stride);
   }
 }
@@ -425,7 +445,7 @@ struct Attention {
     if (item.is_first_of_keys()) {
       KeyOperands& operands = work.keys_of(item);
       operands.key_rows.fill(item.keys(keys), keys.stride, item.group->num_keys, 1);
-      turn_rows(item.keys(values), values.stride, item.group->num_keys, work, operands.columns);
+      turn_rows(item.keys(values), values.stride, item.group->num_keys, work, operands.value_columns);
     }
     QueryOperands& operands = work.queries_of(item);
     operands.query_rows.fill(item.queries(queries), queries.stride, item.count, shape.scale * kLog2E);
@@ -435,8 +455,10 @@ struct Attention {
     multiply_rows(work.keys_of(item).key_rows, item, work.queries_of(item).query_panels, work.scores);
   }
   void weigh(const Item& item) { softmax_panels(item, work); }
-  void collect(const Item& item) { multiply_columns(work.keys_of(item).columns, item, work); }
-  void finish(const Item& item) { turn_panels_back(item, work, work.factors, out); }
+  void collect(const Item& item) {
+    multiply_columns(work.keys_of(item).value_columns, work.weight_panels, item, work.turned);
+  }
+  void finish(const Item& item) { turn_panels_back(item, work.turned, work.factors, out); }
 };
 
 struct AttentionGradient {
@@ -448,6 +470,7 @@ struct AttentionGradient {
   MutableRows query_gradient;
   MutableRows key_gradient;
   MutableRows value_gradient;
+  MutableRows out;  // no data: not wanted
   Workspace& work;
 
   void prepare(const Item& item) {
@@ -456,7 +479,8 @@ struct AttentionGradient {
       const std::size_t count = item.group->num_keys;
       operands.key_rows.fill(item.keys(keys), keys.stride, count, 1);
       operands.value_rows.fill(item.keys(values), values.stride, count, 1);
-      turn_rows(item.keys(keys), keys.stride, count, work, operands.columns);
+      turn_rows(item.keys(keys), keys.stride, count, work, operands.key_columns);
+      if (out.data != nullptr) turn_rows(item.keys(values), values.stride, count, work, operands.value_columns);
     }
     QueryOperands& operands = work.queries_of(item);
     operands.query_rows.fill(item.queries(queries), queries.stride, item.count, shape.scale * kLog2E);
@@ -473,19 +497,23 @@ struct AttentionGradient {
     multiply_rows(of_keys.value_rows, item, of_queries.gradient_panels, work.weight_gradients);
   }
   void weigh(const Item& item) {
-    softmax_gradient_panels(item, shape.scale, work);
+    softmax_gradient_panels(item, shape.scale, out.data != nullptr, work);
     if (item.num_panels() % 2 == 1) clear_panel(item.num_panels(), item.group->num_keys, work);
   }
   void collect(const Item& item) {
     const QueryOperands& of_queries = work.queries_of(item);
     sum_over_queries(work.score_gradient_rows, of_queries.query_pairs, item, work.key_sums);
     sum_over_queries(work.weight_rows, of_queries.gradient_pairs, item, work.value_sums);
-    multiply_columns(work.keys_of(item).columns, item, work);
+    multiply_columns(work.keys_of(item).key_columns, work.score_gradient_panels, item, work.turned_queries);
+    if (out.data != nullptr) {
+      multiply_columns(work.keys_of(item).value_columns, work.weight_panels, item, work.turned);
+    }
   }
   void finish(const Item& item) {
     add_sums(work.key_sums, item.group->num_keys, item.keys(key_gradient), key_gradient.stride);
     add_sums(work.value_sums, item.group->num_keys, item.keys(value_gradient), value_gradient.stride);
-    turn_panels_back(item, work, nullptr, query_gradient);
+    turn_panels_back(item, work.turned_queries, nullptr, query_gradient);
+    if (out.data != nullptr) turn_panels_back(item, work.turned, work.factors, out);
   }
 };
 
@@ -506,12 +534,12 @@ void tile_attention(std::span<const Group> groups, const AttentionShape& shape, 
 
 void tile_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
                              Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
-                             MutableRows value_gradient) {
+                             MutableRows value_gradient, MutableRows out) {
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
   work.reserve(groups, true);
   AttentionGradient steps{shape,          queries,      keys,           values, out_gradient,
-                          query_gradient, key_gradient, value_gradient, work};
+                          query_gradient, key_gradient, value_gradient, out,    work};
   in_mixed_order(groups, shape.num_heads, steps);
 }
 
@@ -526,7 +554,7 @@ void tile_attention(std::span<const Group>, const AttentionShape&, Rows, Rows, R
 }
 
 void tile_attention_gradient(std::span<const Group>, const AttentionShape&, Rows, Rows, Rows, Rows, MutableRows,
-                             MutableRows, MutableRows) {
+                             MutableRows, MutableRows, MutableRows) {
   throw InternalError("tile_attention_gradient: this CPU has no instructions for it");
 }
 
