@@ -133,7 +133,7 @@ function pairVerdicts(results: Results): HTMLElement {
         { text: signed(100 * mean, 2), best: pair.set === null },
         { text: `${signed(100 * low, 2)} to ${signed(100 * high, 2)}` },
         { text: `${pair.shorter} : ${pair.longer}` },
-        { text: verdict, best: verdict !== "undecided" },
+        { text: verdict, best: verdict === "PUPO better" },
       ],
     };
   });
