@@ -125,6 +125,22 @@ TEST(Report, IsOnePageThatNeedsNothingElse) {
   EXPECT_NEAR(data["runs"][0]["minutes_per_epoch"].get<double>(), 1280000 / 200.0 / 60, 1e-9);
 }
 
+// INViT sees turned copies of every instance, sixteen in the paper: the work of an epoch is that of its copies.
+TEST(Report, MinutesOfAnEpochAreThoseOfItsCopies) {
+  const auto minutes = [](const std::string& recipe) {
+    ReportInputs inputs;
+    inputs.runs = {{"invit50", "model = \"invit\"\nnodes = 50\nmethod = \"pupo\"\n" + recipe,
+                    R"({"validation_step":5,"instances":640,"gap":0.2,"prop0":0.8,"apo_all":0.3,"apo_non0":1.2})"
+                    "\n",
+                    "{\"step\":5,\"instances_per_second\":2}\n"}};
+    const Json data = data_of(report_html(inputs, {"program", "machine", "2026-01-01"}));
+    return data["runs"][0]["minutes_per_epoch"].get<double>();
+  };
+  EXPECT_NEAR(minutes("copies = 1\n"), 38400 / 2.0 / 60, 1e-9);
+  EXPECT_NEAR(minutes("copies = 16\n"), 2400 / 2.0 / 60, 1e-9);
+  EXPECT_NEAR(minutes(""), 2400 / 2.0 / 60, 1e-9);
+}
+
 TEST(Report, LeavesOutTheLargestToursWhereItWouldBeTooLarge) {
   ReportInputs inputs;
   Json evaluation = evaluation_document();

@@ -80,11 +80,24 @@ std::size_t num_inputs(const ReportInputs& inputs) {
   return (inputs.law ? 1 : 0) + (inputs.propositions ? 1 : 0) + inputs.evaluations.size() + inputs.runs.size();
 }
 
-// Instances of the epoch whose minutes the paper gives, as in the recipes of experiments/.
-double paper_epoch_instances(const std::string& architecture) {
+// As in the recipes of experiments/.
+constexpr double kCopiesOfInvit = 16;
+
+// Copies of instances in the epoch whose minutes the paper gives.
+double copies_of_paper_epoch(const std::string& architecture) {
   if (architecture == "am") return 2500.0 * 512;
   if (architecture == "pointerformer") return 1563.0 * 64;
-  return 300.0 * 8;
+  return 300.0 * 8 * kCopiesOfInvit;
+}
+
+// Of an instance of a run.
+double copies_of_instance(const TrainingRunFiles& run, const std::string& architecture) {
+  const std::string text = recipe_value(run.recipe, "copies");
+  std::size_t copies = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), copies).ec == std::errc()) {
+    return static_cast<double>(copies);
+  }
+  return architecture == "invit" ? kCopiesOfInvit : 1;
 }
 
 Json run_json(const TrainingRunFiles& run) {
@@ -111,7 +124,8 @@ Json run_json(const TrainingRunFiles& run) {
           {"slot", card.slot()},
           {"method", recipe_value(run.recipe, "method")},
           {"instances_per_second", rate},
-          {"minutes_per_epoch", paper_epoch_instances(card.architecture) / rate / 60},
+          {"minutes_per_epoch",
+           copies_of_paper_epoch(card.architecture) / (rate * copies_of_instance(run, card.architecture)) / 60},
           {"instances", curve.instances},
           {"gap", gaps}};
 }
