@@ -89,8 +89,9 @@ int main(int argc, char** argv) {
     puretour::kernels::round_pair(x.data(), x.data() + 3 * kDim, right.size(), right.data());
     measure("products of 96 rows, 128 -> 512", row * 2 * kDim * kHidden, [&] {
       for (std::size_t r = 0; r < kRows; r += 96) {
-        puretour::kernels::multiply_pairs({left.data(), stride, right.data(), 16, kPairs * 16, kPairs, nullptr, 0,
-                                           products.data(), kHidden, 96, kHidden});
+        puretour::kernels::multiply_pairs({left.data(), stride, right.data(), puretour::kernels::kBlock,
+                                           kPairs * puretour::kernels::kBlock, kPairs, nullptr, 0, products.data(),
+                                           kHidden, 96, kHidden});
       }
     });
   }

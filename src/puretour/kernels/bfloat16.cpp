@@ -58,7 +58,7 @@ void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_strid
   const std::size_t num_pairs = b.num_pairs();
   // Kept by every thread: this is called too often to ask for memory each time.
   thread_local AlignedVector<std::uint32_t> rows;
-  const std::size_t stride = num_pairs % kTilePairs == 0 ? spread_stride(num_pairs) : num_pairs;
+  const std::size_t stride = spread_stride(num_pairs);
   room(rows, kRowBlock * stride);
   for (std::size_t begin = 0; begin < num_rows; begin += kRowBlock) {
     const std::size_t count = std::min(kRowBlock, num_rows - begin);
@@ -77,27 +77,20 @@ void add_transposed_product_bfloat16(const float* a, std::size_t a_stride, std::
                                      std::size_t out_stride) {
   const MatrixUnitInUse in_use;
   const std::size_t a_width = padded(a_columns);
-  const std::size_t b_width = padded(b_columns);
   thread_local AlignedVector<std::uint32_t> a_pairs;
-  thread_local AlignedVector<std::uint32_t> b_pairs;
+  thread_local AlignedVector<std::uint32_t> b_panels;
   thread_local AlignedVector<std::uint32_t> a_columns_of_pairs;
   room(a_pairs, kGradientRowBlock / 2 * a_width);
-  room(b_pairs, kGradientRowBlock / 2 * b_width);
+  room(b_panels, kGradientRowBlock / 2 * padded(b_columns));
   room(a_columns_of_pairs, kGradientRowBlock / 2 * a_width);
   for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
     const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
     const std::size_t num_pairs = num_row_pairs(count);
     round_row_pairs(a + begin * a_stride, a_stride, count, a_columns, a_pairs.data(), a_width);
-    const bool has_whole_panels = b_width == b_columns;
-    if (has_whole_panels) {
-      round_row_panels(b + begin * b_stride, b_stride, count, b_columns, b_pairs.data());
-    } else {
-      round_row_pairs(b + begin * b_stride, b_stride, count, b_columns, b_pairs.data(), b_width);
-    }
+    round_row_panels(b + begin * b_stride, b_stride, count, b_columns, b_panels.data());
     turn_pairs(a_pairs.data(), num_pairs, a_width, a_columns_of_pairs.data());
-    multiply_pairs({a_columns_of_pairs.data(), num_pairs, b_pairs.data(), has_whole_panels ? kBlock : b_width,
-                    has_whole_panels ? num_pairs * kBlock : kBlock, num_pairs, out, out_stride, out, out_stride,
-                    a_columns, b_columns});
+    multiply_pairs({a_columns_of_pairs.data(), num_pairs, b_panels.data(), kBlock, num_pairs * kBlock, num_pairs, out,
+                    out_stride, out, out_stride, a_columns, b_columns});
   }
 }
 

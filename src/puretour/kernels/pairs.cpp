@@ -51,8 +51,10 @@ PURETOUR_TILE_TARGET void round_row_panels_native(const float* rows, std::size_t
   for (std::size_t k = 0; k < num_pairs; ++k) {
     const float* first = rows + 2 * k * stride;
     for (std::size_t c = 0; c < columns; c += kBlock) {
-      const __m512 upper = 2 * k < num_rows ? _mm512_loadu_ps(first + c) : _mm512_setzero_ps();
-      const __m512 lower = 2 * k + 1 < num_rows ? _mm512_loadu_ps(first + stride + c) : _mm512_setzero_ps();
+      const std::size_t width = std::min(kBlock, columns - c);
+      const auto mask = static_cast<__mmask16>((1U << width) - 1U);
+      const __m512 upper = 2 * k < num_rows ? _mm512_maskz_loadu_ps(mask, first + c) : _mm512_setzero_ps();
+      const __m512 lower = 2 * k + 1 < num_rows ? _mm512_maskz_loadu_ps(mask, first + stride + c) : _mm512_setzero_ps();
       store_pair(out + c * num_pairs + k * kBlock, upper, lower, order);
     }
   }
@@ -67,8 +69,6 @@ PURETOUR_VECTORISED void round_single_plain(const float* first, std::size_t coun
 // Words are exchanged between ever larger blocks.
 __attribute__((target("avx512f"))) void transpose_block_avx512(const std::uint32_t* from, std::size_t from_stride,
                                                                std::uint32_t* to, std::size_t to_stride) {
-  // Masks that choose all: compilers warn of the functions without one.
-  constexpr __mmask16 kAll = 0xFFFF;
   constexpr __mmask8 kAllOfEight = 0xFF;
   __m512i x[kBlock];
   __m512i y[kBlock];
@@ -299,7 +299,7 @@ void round_row_panels(const float* rows, std::size_t stride, std::size_t num_row
 #endif
   const std::size_t num_pairs = num_row_pairs(num_rows);
   for (std::size_t c = 0; c < columns; c += kBlock) {
-    round_row_pairs(rows + c, stride, num_rows, kBlock, out + c * num_pairs, kBlock);
+    round_row_pairs(rows + c, stride, num_rows, std::min(kBlock, columns - c), out + c * num_pairs, kBlock);
   }
 }
 

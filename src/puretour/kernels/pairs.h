@@ -33,7 +33,7 @@ void round_single(const float* first, std::size_t count, std::uint32_t* out);
 void round_row_pairs(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns,
                      std::uint32_t* out, std::size_t width);
 /// The same in panels of sixteen columns: column c of pair k lies at out[(c / 16 * num_row_pairs(num_rows) + k) * 16 +
-/// c % 16]. Tiles of panels are read without gaps. Columns are whole panels.
+/// c % 16]. Tiles of panels are read without gaps. There is room for whole panels.
 void round_row_panels(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns,
                       std::uint32_t* out);
 /// The number of such pairs.
@@ -41,7 +41,7 @@ constexpr std::size_t num_row_pairs(std::size_t num_rows) {
   return padded((num_rows + 1) / 2);
 }
 
-/// How far apart to put rows of num_pairs pairs, whole tiles, that tiles are read of: an odd number of cache lines, so
+/// How far apart to put rows of num_pairs pairs that tiles are read of: an odd number of cache lines, so
 /// that the rows of a tile do not compete for the same few places of the cache.
 constexpr std::size_t spread_stride(std::size_t num_pairs) {
   return num_pairs / kTilePairs % 2 == 0 ? num_pairs + kTilePairs : num_pairs;

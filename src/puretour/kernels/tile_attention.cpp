@@ -26,8 +26,6 @@ constexpr std::size_t kDim = 16;  // channels of a head
 // Queries at a time: their scores stay in the first cache, and four panels fill the matrix unit.
 constexpr std::size_t kQueryBlock = 64;
 constexpr float kMasked = -1e30F;
-// Masks that choose all: compilers warn of the functions without one.
-constexpr __mmask16 kAll = 0xFFFF;
 
 // Pairs of the channels of a head; the matrix unit wants whole tiles, half of them zero.
 std::size_t head_pairs() {
@@ -70,16 +68,12 @@ struct Item {
   [[nodiscard]] std::size_t key_pairs() const { return num_row_pairs(group->num_keys); }
   [[nodiscard]] bool is_first_of_keys() const { return begin == 0; }
   // Its queries and keys among the rows of a matrix.
-  [[nodiscard]] const float* queries(Rows rows) const {
+  template <class SomeRows>
+  [[nodiscard]] auto queries(SomeRows rows) const {
     return rows.data + (group->query_begin + begin) * rows.stride + first_channel;
   }
-  [[nodiscard]] float* queries(MutableRows rows) const {
-    return rows.data + (group->query_begin + begin) * rows.stride + first_channel;
-  }
-  [[nodiscard]] const float* keys(Rows rows) const {
-    return rows.data + group->key_begin * rows.stride + first_channel;
-  }
-  [[nodiscard]] float* keys(MutableRows rows) const {
+  template <class SomeRows>
+  [[nodiscard]] auto keys(SomeRows rows) const {
     return rows.data + group->key_begin * rows.stride + first_channel;
   }
 };

@@ -16,8 +16,6 @@ namespace {
 
 // Columns of hidden values at a time: with the rows of a block they fit the first cache.
 constexpr std::size_t kChunk = 64;
-// A mask that chooses all: compilers warn of the functions without one.
-constexpr __mmask16 kAll = 0xFFFF;
 
 // Kept by every thread.
 struct Workspace {
@@ -124,6 +122,7 @@ PURETOUR_TILE_TARGET void relu_and_round_rows(const float* hidden, std::size_t n
     }
   }
 }
+
 void round_hidden(Activation activation, float* hidden, std::size_t num_rows, std::uint32_t* rows, std::size_t stride) {
   if (activation == Activation::kRelu) return relu_and_round_rows(hidden, num_rows, rows, stride);
   activate(activation, hidden, num_rows * kChunk);

@@ -15,6 +15,9 @@
 
 namespace puretour::kernels {
 
+/// A mask that chooses all: compilers warn of the functions without one.
+inline constexpr __mmask16 kAll = 0xFFFF;
+
 /// The order of store_pair().
 PURETOUR_TILE_INLINE __m512i interleaving() {
   return _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19,

@@ -47,10 +47,6 @@ Tensor with_whole_rows(const Tensor& x) {
   return x.stride(1) == 1 ? x : x.contiguous();
 }
 
-Tensor zeros_without_gaps(const Tensor& x) {
-  return torch::zeros(x.sizes(), x.options());
-}
-
 kernels::Linear packed(const Tensor& weight, const Tensor& bias, Precision precision) {
   return kernels::make_linear(values_of(weight), values_of(bias), extent(weight, 0), extent(weight, 1), precision);
 }
@@ -328,8 +324,8 @@ class Attention : public torch::autograd::Function<Attention> {
     const auto saved = context->get_saved_variables();
     const Tensor gradient = gradients[0].contiguous();
     Tensor of_queries = torch::empty_like(saved[0]);
-    Tensor of_keys = zeros_without_gaps(saved[1]);
-    Tensor of_values = zeros_without_gaps(saved[2]);
+    Tensor of_keys = torch::zeros_like(saved[1]);
+    Tensor of_values = torch::zeros_like(saved[2]);
     kernels::group_attention_gradient(
         from_capsule<AttentionPlan>(context->saved_data["plan"]).groups, attention_shape(context->saved_data["shape"]),
         rows_of(saved[0]), rows_of(saved[1]), rows_of(saved[2]), rows_of(gradient), mutable_rows_of(of_queries),
@@ -359,7 +355,7 @@ class Pointer : public torch::autograd::Function<Pointer> {
                                       static_cast<float>(v[2]), static_cast<float>(v[3])};
     const Tensor gradient = gradients[0].contiguous();
     Tensor of_queries = torch::empty_like(saved[0]);
-    Tensor of_keys = zeros_without_gaps(saved[1]);
+    Tensor of_keys = torch::zeros_like(saved[1]);
     kernels::pointer_gradient(from_capsule<PointerPlan>(context->saved_data["plan"]).groups, shape, rows_of(saved[0]),
                               rows_of(saved[1]), data(gradient), mutable_rows_of(of_queries), mutable_rows_of(of_keys));
     return {of_queries, of_keys, Tensor(), Tensor()};

@@ -9,6 +9,8 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "puretour/base/error.h"
@@ -81,7 +83,7 @@ std::size_t num_inputs(const ReportInputs& inputs) {
 }
 
 // As in the recipes of experiments/.
-constexpr double kCopiesOfInvit = 16;
+constexpr std::size_t kCopiesOfInvit = 16;
 
 // Copies of instances in the epoch whose minutes the paper gives.
 double copies_of_paper_epoch(const std::string& architecture) {
@@ -90,22 +92,23 @@ double copies_of_paper_epoch(const std::string& architecture) {
   return 300.0 * 8 * kCopiesOfInvit;
 }
 
+std::optional<std::size_t> number_in_recipe(const TrainingRunFiles& run, std::string_view key) {
+  const std::string text = recipe_value(run.recipe, key);
+  std::size_t number = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) return {};
+  return number;
+}
+
 // Of an instance of a run.
 double copies_of_instance(const TrainingRunFiles& run, const std::string& architecture) {
-  const std::string text = recipe_value(run.recipe, "copies");
-  std::size_t copies = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), copies).ec == std::errc()) {
-    return static_cast<double>(copies);
-  }
-  return architecture == "invit" ? kCopiesOfInvit : 1;
+  const std::size_t usual = architecture == "invit" ? kCopiesOfInvit : 1;
+  return static_cast<double>(number_in_recipe(run, "copies").value_or(usual));
 }
 
 Json run_json(const TrainingRunFiles& run) {
   ModelCard card;
   card.architecture = recipe_value(run.recipe, "model");
-  const std::string nodes = recipe_value(run.recipe, "nodes");
-  std::size_t number = 0;
-  if (std::from_chars(nodes.data(), nodes.data() + nodes.size(), number).ec == std::errc()) card.nodes = number;
+  card.nodes = number_in_recipe(run, "nodes");
   // The last line: the rate of the whole run since it was started or continued.
   const std::size_t end = run.timing.find_last_not_of('\n');
   if (end == std::string::npos) throw InputError(fmt::format("{}/timing.jsonl: is empty", run.name));
