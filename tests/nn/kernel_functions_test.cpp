@@ -311,27 +311,30 @@ TEST(KernelFunctions, StepsOfTours) {
             name + ": attention, " + name_of(precision), tolerance_of(precision));
       }
 
-      expect_same(
-          {random_tensor({num_queries, dim}), random_tensor({instances * nodes, dim})},
-          [&](const auto& t) {
-            return kernel_pointer(t[0], t[1], plan_of_choices(*plan, pointerformer ? coordinates : Tensor()), shape);
-          },
-          [&](const auto& t) {
-            return for_all_tours([&](std::int64_t tour, std::int64_t b, const Tensor& mask) {
-              const Tensor order = tours[b][tour % num_tours];
-              Tensor scores = t[0].narrow(0, tour * steps, steps).matmul(t[1].narrow(0, b * nodes, nodes).t()) *
-                              static_cast<double>(shape.scale);
-              if (pointerformer) {
-                const Tensor places = coordinates[b].t().to(torch::kFloat64);  // (N, 6)
-                scores = scores - torch::cdist(places.index_select(0, order.narrow(0, 0, steps)), places, 2.0, 2);
-              }
-              scores = (torch::tanh(scores) * 10).masked_fill(mask, kMinusInfinity);
-              const Tensor probability =
-                  torch::softmax(scores, -1).gather(1, order.narrow(0, first_step, steps).unsqueeze(1));
-              return torch::log(probability.squeeze(1) + static_cast<double>(static_cast<float>(floor)));
-            });
-          },
-          name + ": choices");
+      for (const Precision precision : kPrecisions) {
+        expect_same(
+            {random_tensor({num_queries, dim}), random_tensor({instances * nodes, dim})},
+            [&](const auto& t) {
+              return kernel_pointer(t[0], t[1], plan_of_choices(*plan, pointerformer ? coordinates : Tensor()), shape,
+                                    precision);
+            },
+            [&](const auto& t) {
+              return for_all_tours([&](std::int64_t tour, std::int64_t b, const Tensor& mask) {
+                const Tensor order = tours[b][tour % num_tours];
+                Tensor scores = t[0].narrow(0, tour * steps, steps).matmul(t[1].narrow(0, b * nodes, nodes).t()) *
+                                static_cast<double>(shape.scale);
+                if (pointerformer) {
+                  const Tensor places = coordinates[b].t().to(torch::kFloat64);  // (N, 6)
+                  scores = scores - torch::cdist(places.index_select(0, order.narrow(0, 0, steps)), places, 2.0, 2);
+                }
+                scores = (torch::tanh(scores) * 10).masked_fill(mask, kMinusInfinity);
+                const Tensor probability =
+                    torch::softmax(scores, -1).gather(1, order.narrow(0, first_step, steps).unsqueeze(1));
+                return torch::log(probability.squeeze(1) + static_cast<double>(static_cast<float>(floor)));
+              });
+            },
+            name + ": choices, " + name_of(precision), tolerance_of(precision));
+      }
     }
   }
 }

@@ -30,12 +30,13 @@ struct PointerGroup {
   const std::int32_t* here = nullptr;
 };
 
-/// log_probs[i] of query i.
+/// log_probs[i] of query i. Precision::kBfloat16 rounds the factors of products where that is faster on this CPU.
 void pointer_log_probs(std::span<const PointerGroup> groups, const PointerShape& shape, Rows queries, Rows keys,
-                       float* log_probs);
+                       float* log_probs, Precision precision = Precision::kFloat);
 
 /// From the gradients of the log-probabilities: writes those of the queries, adds those of the keys.
 void pointer_gradient(std::span<const PointerGroup> groups, const PointerShape& shape, Rows queries, Rows keys,
-                      const float* log_prob_gradients, MutableRows query_gradient, MutableRows key_gradient);
+                      const float* log_prob_gradients, MutableRows query_gradient, MutableRows key_gradient,
+                      Precision precision = Precision::kFloat);
 
 }  // namespace puretour::kernels

@@ -240,10 +240,6 @@ PURETOUR_VECTORISED void relu_gradient(const float* results, float* gradients, s
   for (std::size_t i = 0; i < count; ++i) gradients[i] = results[i] > 0 ? gradients[i] : 0;
 }
 
-PURETOUR_VECTORISED void scale(float* values, std::size_t count, float factor) {
-  for (std::size_t i = 0; i < count; ++i) values[i] *= factor;
-}
-
 PURETOUR_VECTORISED void mask_below(float* values, const std::int32_t* ranks, std::int32_t least, std::size_t count) {
   constexpr float kNever = -std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < count; ++i) values[i] = ranks[i] < least ? kNever : values[i];

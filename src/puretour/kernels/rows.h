@@ -25,9 +25,6 @@ inline constexpr std::size_t kDistanceDims = 6;
 void subtract_distances(float* scores, const float* coordinates, std::size_t stride, const float* here,
                         std::size_t count);
 
-/// values *= factor.
-void scale(float* values, std::size_t count, float factor);
-
 /// Minus infinity for the values whose rank is below `least`.
 void mask_below(float* values, const std::int32_t* ranks, std::int32_t least, std::size_t count);
 

@@ -93,7 +93,7 @@ Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const T
                                     static_cast<float>(1 / std::sqrt(static_cast<double>(config_.embedding_dim))),
                                     static_cast<float>(config_.tanh_clip)};
   return kernel_pointer(linear("project_out", glimpse), encoded[kScoreKey].flatten(0, 1), plan_of_choices(*plan, {}),
-                        shape)
+                        shape, precision())
       .view(tours.sizes());
 }
 

@@ -337,14 +337,15 @@ class Attention : public torch::autograd::Function<Attention> {
 class Pointer : public torch::autograd::Function<Pointer> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& queries, const Tensor& keys, const PointerPlanPtr& plan,
-                        const kernels::PointerShape& shape) {
+                        const kernels::PointerShape& shape, Precision precision) {
     context->save_for_backward({queries, keys});
+    context->saved_data["precision"] = static_cast<std::int64_t>(precision);
     context->saved_data["plan"] = capsule(plan);
     context->saved_data["shape"] =
         std::vector<double>{static_cast<double>(shape.dim), static_cast<double>(shape.scale),
                             static_cast<double>(shape.clip), static_cast<double>(shape.floor)};
     Tensor out = torch::empty({queries.size(0)}, queries.options());
-    kernels::pointer_log_probs(plan->groups, shape, rows_of(queries), rows_of(keys), data(out));
+    kernels::pointer_log_probs(plan->groups, shape, rows_of(queries), rows_of(keys), data(out), precision);
     return out;
   }
 
@@ -357,8 +358,9 @@ class Pointer : public torch::autograd::Function<Pointer> {
     Tensor of_queries = torch::empty_like(saved[0]);
     Tensor of_keys = torch::zeros_like(saved[1]);
     kernels::pointer_gradient(from_capsule<PointerPlan>(context->saved_data["plan"]).groups, shape, rows_of(saved[0]),
-                              rows_of(saved[1]), data(gradient), mutable_rows_of(of_queries), mutable_rows_of(of_keys));
-    return {of_queries, of_keys, Tensor(), Tensor()};
+                              rows_of(saved[1]), data(gradient), mutable_rows_of(of_queries), mutable_rows_of(of_keys),
+                              precision_of(context));
+    return {of_queries, of_keys, Tensor(), Tensor(), Tensor()};
   }
 };
 
@@ -469,8 +471,8 @@ Tensor kernel_attention(const Tensor& queries, const Tensor& keys, const Tensor&
 }
 
 Tensor kernel_pointer(const Tensor& queries, const Tensor& keys, const PointerPlanPtr& plan,
-                      const kernels::PointerShape& shape) {
-  return Pointer::apply(queries.contiguous(), with_whole_rows(keys), plan, shape);
+                      const kernels::PointerShape& shape, Precision precision) {
+  return Pointer::apply(queries.contiguous(), with_whole_rows(keys), plan, shape, precision);
 }
 
 kernels::TourQueries TourPlan::queries(std::int64_t dim) const {

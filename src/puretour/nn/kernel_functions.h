@@ -68,7 +68,7 @@ using PointerPlanPtr = c10::intrusive_ptr<PointerPlan>;
 
 /// Log-probabilities (Q) of what every query chose; the keys may be columns of a wider matrix.
 Tensor kernel_pointer(const Tensor& queries, const Tensor& keys, const PointerPlanPtr& plan,
-                      const kernels::PointerShape& shape);
+                      const kernels::PointerShape& shape, kernels::Precision precision = kernels::Precision::kFloat);
 
 /// Tours (B, G, N) with what the kernels need of them.
 struct TourPlan : torch::CustomClassHolder {

@@ -74,9 +74,9 @@ Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Te
   const TourPlanPtr plan = plan_of_tours(tours, 1);
   // All parts of the query go through one more layer: folded into theirs, it costs a product per node, not per step.
   const Tensor query_map = weight("decoder.wq.weight");
-  const auto folded = [&](const char* name) { return query_map.matmul(weight(name)); };
+  const auto folded = [&](const char* name) { return linear("query map", weight(name).t(), query_map).t(); };
   const Tensor base = linear("first node", gather_rows(e, tours.select(2, 0)), folded("decoder.Wq_first.weight")) +
-                      linear("graph query", encoded[kGraphQuery], query_map).unsqueeze(1);  // (B, G, d)
+                      linear("query map", encoded[kGraphQuery], query_map).unsqueeze(1);  // (B, G, d)
   const Tensor visited =
       linear("visited nodes", e, folded("decoder.W_visited.weight")) / static_cast<double>(e.size(1));
   const Tensor queries = kernel_tour_queries(base, linear("last node", e, folded("decoder.Wq_last.weight")), visited,
@@ -90,9 +90,9 @@ Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Te
       1 / (static_cast<double>(config_.num_heads) * std::sqrt(static_cast<double>(config_.embedding_dim)));
   const kernels::PointerShape shape{config_.embedding_dim, static_cast<float>(scale),
                                     static_cast<float>(config_.tanh_clip), static_cast<float>(kProbabilityFloor)};
-  const Tensor log_probs =
-      kernel_pointer(queries, encoded[kKey].flatten(0, 1), plan_of_choices(*plan, coordinates.detach()), shape)
-          .view({tours.size(0), tours.size(1), plan->num_steps()});
+  const Tensor log_probs = kernel_pointer(queries, encoded[kKey].flatten(0, 1),
+                                          plan_of_choices(*plan, coordinates.detach()), shape, precision())
+                               .view({tours.size(0), tours.size(1), plan->num_steps()});
   return torch::constant_pad_nd(log_probs, {1, 0}, 0);
 }
 
