@@ -2,40 +2,14 @@
 #include "puretour/kernels/attention_block.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/amx.h"
+#include "puretour/kernels/group_chunks.h"
 #include "puretour/kernels/rows.h"
 
 namespace puretour::kernels {
 namespace {
-
-// Rows at a time: enough for full products, few enough for the second cache.
-constexpr std::size_t kRows = 192;
-
-// Consecutive groups of about kRows rows, numbered from the first of their rows on.
-struct Chunk {
-  std::size_t first_row = 0;
-  std::size_t num_rows = 0;
-  std::vector<Group> groups;
-};
-
-template <class Use>
-void for_chunks(std::span<const Group> groups, const Use& use) {
-  Chunk chunk;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (chunk.groups.empty()) chunk.first_row = groups[g].query_begin;
-    Group group = groups[g];
-    group.query_begin -= chunk.first_row;
-    group.key_begin -= chunk.first_row;
-    chunk.groups.push_back(group);
-    chunk.num_rows += group.num_queries;
-    if (g + 1 < groups.size() && chunk.num_rows + groups[g + 1].num_queries <= kRows) continue;
-    use(chunk);
-    chunk = {};
-  }
-}
 
 // Kept by every thread.
 struct Workspace {
@@ -50,7 +24,7 @@ Workspace& workspace() {
   return work;
 }
 
-void project_in(const AttentionBlock& block, const Chunk& chunk, const float* x, Workspace& work) {
+void project_in(const AttentionBlock& block, const GroupChunk& chunk, const float* x, Workspace& work) {
   room(work.qkv, chunk.num_rows * 3 * block.shape.dim());
   room(work.attended, chunk.num_rows * block.shape.dim());
   block.project_in.apply(x, chunk.num_rows, work.qkv.data());
@@ -63,7 +37,7 @@ void attention_block(const AttentionBlock& block, std::span<const Group> groups,
   const std::size_t dim = block.shape.dim();
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
-  for_chunks(groups, [&](const Chunk& chunk) {
+  for_group_chunks(groups, [&](const GroupChunk& chunk) {
     const std::size_t first = chunk.first_row * dim;
     project_in(block, chunk, x + first, work);
     const float* qkv = work.qkv.data();
@@ -84,7 +58,7 @@ void attention_block_gradient(const AttentionBlock& block, const TransposedAtten
       block.precision() == Precision::kFloat ? add_transposed_product : add_transposed_product_bfloat16;
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
-  for_chunks(groups, [&](const Chunk& chunk) {
+  for_group_chunks(groups, [&](const GroupChunk& chunk) {
     const std::size_t rows = chunk.num_rows;
     const float* in = x + chunk.first_row * dim;
     const float* incoming = out_gradient + chunk.first_row * dim;

@@ -2,6 +2,7 @@
 #include "puretour/kernels/normalise.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "puretour/base/vectorize.h"
 #include "puretour/kernels/row_moments.h"
@@ -100,10 +101,60 @@ void add_layer_norm(const float* a, const float* b, std::size_t num_rows, std::s
   }
 }
 
-PURETOUR_VECTORISED void add_column_moments(const float* x, std::size_t num_rows, std::size_t dim, double* sums,
-                                            double* squares) {
-  for (std::size_t r = 0; r < num_rows; ++r) {
-    for (std::size_t c = 0; c < dim; ++c) {
+namespace {
+
+// A register of doubles and as many floats.
+template <int kLanes>
+struct DoubleRegister;
+template <>
+struct DoubleRegister<4> {
+  typedef float Float __attribute__((vector_size(8)));
+  typedef double Double __attribute__((vector_size(16)));
+  PURETOUR_INLINE static void widen(const Float& x, Double& out) { out = __builtin_convertvector(x, Double); }
+};
+template <>
+struct DoubleRegister<8> {
+  typedef float Float __attribute__((vector_size(16)));
+  typedef double Double __attribute__((vector_size(32)));
+  PURETOUR_INLINE static void widen(const Float& x, Double& out) { out = __builtin_convertvector(x, Double); }
+};
+template <>
+struct DoubleRegister<16> {
+  typedef float Float __attribute__((vector_size(32)));
+  typedef double Double __attribute__((vector_size(64)));
+  PURETOUR_INLINE static void widen(const Float& x, Double& out) { out = __builtin_convertvector(x, Double); }
+};
+
+template <class Vector, class Number>
+PURETOUR_INLINE void load_register(Vector& to, const Number* from) {
+  std::memcpy(&to, from, sizeof to);
+}
+
+// Sums stay in registers while all rows pass.
+template <int kLanes>
+PURETOUR_INLINE void add_column_moments_impl(const float* x, std::size_t num_rows, std::size_t dim, double* sums,
+                                             double* squares) {
+  using R = DoubleRegister<kLanes>;
+  constexpr std::size_t kCount = kLanes / 2;
+  const std::size_t whole = dim / kCount * kCount;
+  for (std::size_t c = 0; c < whole; c += kCount) {
+    typename R::Double sum;
+    typename R::Double square;
+    load_register(sum, sums + c);
+    load_register(square, squares + c);
+    for (std::size_t r = 0; r < num_rows; ++r) {
+      typename R::Float narrow;
+      typename R::Double value;
+      load_register(narrow, x + r * dim + c);
+      R::widen(narrow, value);
+      sum += value;
+      square += value * value;
+    }
+    std::memcpy(sums + c, &sum, sizeof sum);
+    std::memcpy(squares + c, &square, sizeof square);
+  }
+  for (std::size_t c = whole; c < dim; ++c) {
+    for (std::size_t r = 0; r < num_rows; ++r) {
       const auto value = static_cast<double>(x[r * dim + c]);
       sums[c] += value;
       squares[c] += value * value;
@@ -111,17 +162,54 @@ PURETOUR_VECTORISED void add_column_moments(const float* x, std::size_t num_rows
   }
 }
 
-PURETOUR_VECTORISED void add_gradient_moments(const float* x, const float* gradient, std::size_t num_rows,
-                                              std::size_t dim, const float* mean, const float* root, double* sums,
-                                              double* products) {
-  for (std::size_t r = 0; r < num_rows; ++r) {
-    for (std::size_t c = 0; c < dim; ++c) {
+template <int kLanes>
+PURETOUR_INLINE void add_gradient_moments_impl(const float* x, const float* gradient, std::size_t num_rows,
+                                               std::size_t dim, const float* mean, const float* root, double* sums,
+                                               double* products) {
+  using R = DoubleRegister<kLanes>;
+  constexpr std::size_t kCount = kLanes / 2;
+  const std::size_t whole = dim / kCount * kCount;
+  for (std::size_t c = 0; c < whole; c += kCount) {
+    typename R::Double sum;
+    typename R::Double product;
+    typename R::Float means;
+    typename R::Float roots;
+    load_register(sum, sums + c);
+    load_register(product, products + c);
+    load_register(means, mean + c);
+    load_register(roots, root + c);
+    for (std::size_t r = 0; r < num_rows; ++r) {
+      typename R::Float value;
+      typename R::Float incoming;
+      typename R::Double wide;
+      load_register(value, x + r * dim + c);
+      load_register(incoming, gradient + r * dim + c);
+      R::widen(incoming, wide);
+      sum += wide;
+      R::widen(incoming * ((value - means) * roots), wide);
+      product += wide;
+    }
+    std::memcpy(sums + c, &sum, sizeof sum);
+    std::memcpy(products + c, &product, sizeof product);
+  }
+  for (std::size_t c = whole; c < dim; ++c) {
+    for (std::size_t r = 0; r < num_rows; ++r) {
       const float normalised = (x[r * dim + c] - mean[c]) * root[c];
       sums[c] += static_cast<double>(gradient[r * dim + c]);
       products[c] += static_cast<double>(gradient[r * dim + c] * normalised);
     }
   }
 }
+
+}  // namespace
+
+PURETOUR_KERNEL(add_column_moments,
+                (const float* x, std::size_t num_rows, std::size_t dim, double* sums, double* squares),
+                (x, num_rows, dim, sums, squares))
+PURETOUR_KERNEL(add_gradient_moments,
+                (const float* x, const float* gradient, std::size_t num_rows, std::size_t dim, const float* mean,
+                 const float* root, double* sums, double* products),
+                (x, gradient, num_rows, dim, mean, root, sums, products))
 
 PURETOUR_VECTORISED void batch_norm_gradient(const float* x, const float* gradient, std::size_t num_rows,
                                              std::size_t dim, const float* mean, const float* root,

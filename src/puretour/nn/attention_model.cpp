@@ -20,7 +20,10 @@ constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 }  // namespace
 
 std::vector<Tensor> AttentionModel::encode(const Tensor& points, Statistics statistics) {
-  Tensor h = linear("init_embed", points);  // (B, N, d)
+  EncoderBlocks encoder;
+  encoder.num_heads = config_.num_heads;
+  encoder.momentum = kMomentum;
+  encoder.norms.emplace_back();
   for (std::size_t l = 0; l < config_.num_layers; ++l) {
     const std::string layer = fmt::format("embedder.layers.{}.", l);
     // The weights are (H, d, d/H): one product for all heads and all three parts is many times faster than one for
@@ -29,12 +32,18 @@ std::vector<Tensor> AttentionModel::encode(const Tensor& points, Statistics stat
     for (const char* name : {"W_query", "W_key", "W_val"}) {
       parts.push_back(weight(layer + "0.module." + name).transpose(1, 2).flatten(0, 1));  // (d, d)
     }
-    const Tensor out = weight(layer + "0.module.W_out").flatten(0, 1).t();
-    const Tensor attended = add_self_attention(layer + "attention", h, h, torch::cat(parts), out, config_.num_heads);
-    h = batch_norm(layer + "1.normalizer", attended, statistics, kMomentum);
-    const Tensor fed = add_feed_forward(h, layer + "2.module.0", layer + "2.module.2", kernels::Activation::kRelu, h);
-    h = batch_norm(layer + "3.normalizer", fed, statistics, kMomentum);
+    EncoderBlock attention;
+    attention.name = layer + "attention";
+    attention.in_weight = torch::cat(parts);
+    attention.out_weight = weight(layer + "0.module.W_out").flatten(0, 1).t();
+    EncoderBlock feed_forward;
+    feed_forward.name = layer + "feed-forward";
+    feed_forward.first = layer + "2.module.0";
+    feed_forward.second = layer + "2.module.2";
+    encoder.blocks.insert(encoder.blocks.end(), {attention, feed_forward});
+    encoder.norms.insert(encoder.norms.end(), {layer + "1.normalizer", layer + "3.normalizer"});
   }
+  const Tensor h = run_encoder(linear("init_embed", points), encoder, statistics);  // (B, N, d)
   const auto dim = static_cast<std::int64_t>(config_.embedding_dim);
   const Tensor projection = weight("project_node_embeddings.weight");  // glimpse key, glimpse value, score key
   return {h, linear("glimpse key, value", h, projection.narrow(0, 0, 2 * dim)),

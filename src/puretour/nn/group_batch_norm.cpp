@@ -3,10 +3,6 @@
 
 #include <vector>
 
-#include "puretour/kernels/normalise.h"
-#include "puretour/kernels/rows.h"
-#include "puretour/nn/kernel_functions.h"
-
 namespace puretour::nn {
 namespace {
 
@@ -28,13 +24,7 @@ class GroupBatchNorm : public torch::autograd::Function<GroupBatchNorm> {
     context->saved_data["num_rows"] = num_rows;
     context->saved_data["group"] = group;
     context->saved_data["member"] = member;
-    if (!kernels_take(rows)) return torch::addcmul(shift, (rows - mean) * root, scale);
-    Tensor out = torch::empty_like(rows);
-    const Tensor factor = root * scale;
-    kernels::scale_rows(rows.data_ptr<float>(), static_cast<std::size_t>(rows.size(0)),
-                        static_cast<std::size_t>(rows.size(1)), mean.data_ptr<float>(), factor.data_ptr<float>(),
-                        shift.data_ptr<float>(), out.data_ptr<float>());
-    return out;
+    return torch::addcmul(shift, (rows - mean) * root, scale);
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
@@ -44,14 +34,7 @@ class GroupBatchNorm : public torch::autograd::Function<GroupBatchNorm> {
     auto& group = *reinterpret_cast<BatchGroup*>(context->saved_data["group"].toInt());  // NOLINT: outlives the graph
     const auto member = static_cast<std::size_t>(context->saved_data["member"].toInt());
     const double num_rows = context->saved_data["num_rows"].toDouble();
-    return kernels_take(gradient) ? by_kernels(saved, gradient, group, member, num_rows)
-                                  : by_torch(saved, gradient, group, member, num_rows);
-  }
-
- private:
-  // The gradients of the parameters are sums over this member's rows: the members' are added up later.
-  static torch::autograd::variable_list by_torch(const torch::autograd::variable_list& saved, const Tensor& gradient,
-                                                 BatchGroup& group, std::size_t member, double num_rows) {
+    // The gradients of the parameters are sums over this member's rows: the members' are added up later.
     const Tensor& scale = saved[1];
     const Tensor& root = saved[3];
     const Tensor normalised = (saved[0] - saved[2]) * root;
@@ -61,35 +44,6 @@ class GroupBatchNorm : public torch::autograd::Function<GroupBatchNorm> {
     const Tensor scale_mean = (scale_sum / num_rows).to(gradient.dtype());
     const Tensor of_rows = (gradient - shift_mean - normalised * scale_mean) * (scale * root);
     return {of_rows, product.sum(0), gradient.sum(0), Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
-  }
-
-  static torch::autograd::variable_list by_kernels(const torch::autograd::variable_list& saved, const Tensor& gradient,
-                                                   BatchGroup& group, std::size_t member, double num_rows) {
-    const auto* x = saved[0].data_ptr<float>();
-    const auto* mean = saved[2].data_ptr<float>();
-    const auto* root = saved[3].data_ptr<float>();
-    const auto rows = static_cast<std::size_t>(gradient.size(0));
-    const auto dim = static_cast<std::size_t>(gradient.size(1));
-    Tensor of_scale = torch::empty_like(saved[1]);
-    Tensor of_shift = torch::empty_like(saved[1]);
-    std::vector<double> sums(2 * dim);  // of the gradients, and of their products with the normalised values
-    kernels::add_gradient_moments(x, gradient.data_ptr<float>(), rows, dim, mean, root, sums.data(), sums.data() + dim);
-    for (std::size_t c = 0; c < dim; ++c) {
-      of_shift.data_ptr<float>()[c] = static_cast<float>(sums[c]);
-      of_scale.data_ptr<float>()[c] = static_cast<float>(sums[dim + c]);
-    }
-    group.add_up(member, sums);
-    std::vector<float> gradient_mean(dim);
-    std::vector<float> product_mean(dim);
-    for (std::size_t c = 0; c < dim; ++c) {
-      gradient_mean[c] = static_cast<float>(sums[c] / num_rows);
-      product_mean[c] = static_cast<float>(sums[dim + c] / num_rows);
-    }
-    const Tensor factor = saved[1] * saved[3];
-    Tensor of_rows = torch::empty_like(gradient);
-    kernels::batch_norm_gradient(x, gradient.data_ptr<float>(), rows, dim, mean, root, gradient_mean.data(),
-                                 product_mean.data(), factor.data_ptr<float>(), of_rows.data_ptr<float>());
-    return {of_rows, of_scale, of_shift, Tensor(), Tensor(), Tensor(), Tensor(), Tensor()};
   }
 };
 
@@ -101,22 +55,10 @@ struct Moments {
 
 Moments moments_of(const Tensor& rows, BatchGroup& group, std::size_t member) {
   const auto num_rows = static_cast<double>(rows.size(0));
-  if (!kernels_take(rows)) {
-    std::vector<double> count = {num_rows};
-    group.add_up(member, count);
-    const auto [sums, squares] = column_sums(rows, rows * rows, group, member);
-    return {count[0], sums, squares};
-  }
-  const auto dim = static_cast<std::size_t>(rows.size(1));
-  std::vector<double> sums(2 * dim + 1);
-  kernels::add_column_moments(rows.data_ptr<float>(), static_cast<std::size_t>(rows.size(0)), dim, sums.data(),
-                              sums.data() + dim);
-  sums[2 * dim] = num_rows;
-  group.add_up(member, sums);
-  const auto tensor = [&](std::size_t first) {
-    return torch::tensor(at::ArrayRef<double>(sums.data() + first, dim), torch::kFloat64);
-  };
-  return {sums[2 * dim], tensor(0), tensor(dim)};
+  std::vector<double> count = {num_rows};
+  group.add_up(member, count);
+  const auto [sums, squares] = column_sums(rows, rows * rows, group, member);
+  return {count[0], sums, squares};
 }
 
 }  // namespace

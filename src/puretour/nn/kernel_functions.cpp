@@ -4,27 +4,22 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <span>
 
 #include "puretour/kernels/attention_block.h"
 #include "puretour/kernels/group_attention.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/normalise.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/nn/packed_weights.h"
 
 namespace puretour::nn {
 namespace {
 
 using kernels::MutableRows;
-using kernels::PackedMatrix;
 using kernels::Precision;
 using kernels::Rows;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-std::span<const float> values_of(const Tensor& x) {
-  return {x.data_ptr<float>(), static_cast<std::size_t>(x.numel())};
-}
 
 float* data(const Tensor& x) {
   return x.data_ptr<float>();
@@ -45,17 +40,6 @@ MutableRows mutable_rows_of(const Tensor& x) {
 
 Tensor with_whole_rows(const Tensor& x) {
   return x.stride(1) == 1 ? x : x.contiguous();
-}
-
-kernels::Linear packed(const Tensor& weight, const Tensor& bias, Precision precision) {
-  return kernels::make_linear(values_of(weight), values_of(bias), extent(weight, 0), extent(weight, 1), precision);
-}
-
-kernels::Linear packed_transposed(const Tensor& weight, Precision precision) {
-  kernels::Linear linear;
-  linear.matrix = PackedMatrix::from_rows(values_of(weight), extent(weight, 0), extent(weight, 1));
-  linear.set_precision(precision);
-  return linear;
 }
 
 Precision precision_of(AutogradContext* context) {
@@ -116,26 +100,11 @@ const T& packed_from(const c10::IValue& value) {
   return *static_cast<const Packed<T>&>(*value.toCapsule()).value;
 }
 
-struct PackedLinear {
-  kernels::Linear forward;
-  kernels::Linear backward;
-};
-struct PackedFeedForward {
-  kernels::FeedForward forward;
-  kernels::TransposedFeedForward backward;
-};
-struct PackedAttentionBlock {
-  kernels::AttentionBlock forward;
-  kernels::TransposedAttentionBlock backward;
-};
-
 class Linear : public torch::autograd::Function<Linear> {
  public:
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& weight, const Tensor& bias,
                         const Packing& packing) {
-    const auto weights = packing.get<PackedLinear>([&] {
-      return PackedLinear{packed(weight, bias, packing.precision), packed_transposed(weight, packing.precision)};
-    });
+    const auto weights = packed_linear(weight, bias, packing);
     context->save_for_backward({x, weight});
     context->saved_data["packed"] = packed_capsule(weights);
     context->saved_data["precision"] = static_cast<std::int64_t>(packing.precision);
@@ -183,13 +152,8 @@ class FeedForward : public torch::autograd::Function<FeedForward> {
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& first_weight, const Tensor& first_bias,
                         const Tensor& second_weight, const Tensor& second_bias, const Tensor& residual,
                         std::int64_t activation, const Packing& packing) {
-    const Precision precision = packing.precision;
-    const auto weights = packing.get<PackedFeedForward>([&] {
-      return PackedFeedForward{
-          {packed(first_weight, first_bias, precision), packed(second_weight, second_bias, precision),
-           static_cast<kernels::Activation>(activation)},
-          {packed_transposed(first_weight, precision), packed_transposed(second_weight, precision)}};
-    });
+    const auto weights = packed_feed_forward(first_weight, first_bias, second_weight, second_bias,
+                                             static_cast<kernels::Activation>(activation), packing);
     context->save_for_backward({x, first_weight, first_bias, second_weight, second_bias});
     context->saved_data["packed"] = packed_capsule(weights);
     context->saved_data["residual"] = static_cast<std::int64_t>(kind_of_residual(residual, x));
@@ -219,12 +183,7 @@ class AttentionBlock : public torch::autograd::Function<AttentionBlock> {
   static Tensor forward(AutogradContext* context, const Tensor& x, const Tensor& in_weight, const Tensor& out_weight,
                         const Tensor& out_bias, const Tensor& residual, const AttentionPlanPtr& plan,
                         const kernels::AttentionShape& shape, const Packing& packing) {
-    const Precision precision = packing.precision;
-    const auto weights = packing.get<PackedAttentionBlock>([&] {
-      return PackedAttentionBlock{
-          {packed(in_weight, torch::empty({0}), precision), packed(out_weight, out_bias, precision), shape},
-          {packed_transposed(in_weight, precision), packed_transposed(out_weight, precision)}};
-    });
+    const auto weights = packed_attention_block(in_weight, out_weight, out_bias, shape, packing);
     context->save_for_backward({x, in_weight, out_weight, out_bias});
     context->saved_data["plan"] = capsule(plan);
     context->saved_data["packed"] = packed_capsule(weights);

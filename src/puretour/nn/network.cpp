@@ -10,6 +10,7 @@
 
 #include "puretour/base/error.h"
 #include "puretour/nn/attention_model.h"
+#include "puretour/nn/encoder_function.h"
 #include "puretour/nn/group_batch_norm.h"
 #include "puretour/nn/invit.h"
 #include "puretour/nn/kernel_functions.h"
@@ -175,25 +176,88 @@ Tensor Network::add_self_attention(const std::string& name, const Tensor& residu
   return residual + torch::linear(merge_heads(weights.matmul(heads(2))), out_weight);
 }
 
+namespace {
+constexpr double kBatchNormEpsilon = 1e-5;
+}  // namespace
+
+void Network::move_statistics(const std::string& name, const Tensor& mean, const Tensor& variance, double num_rows,
+                              double momentum) {
+  const torch::NoGradGuard no_grad;
+  const double unbiased = num_rows / (num_rows - 1);
+  weights_.at(name + ".running_mean").mul_(1 - momentum).add_(mean, momentum);
+  weights_.at(name + ".running_var").mul_(1 - momentum).add_(variance, momentum * unbiased);
+}
+
 Tensor Network::batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum) {
-  constexpr double kEpsilon = 1e-5;
   // Momentum 0 leaves the running statistics as they are.
   const double used = statistics == Statistics::kUpdate ? momentum : 0.0;
   const Tensor rows = x.reshape({-1, x.size(-1)});
   if (group_ != nullptr && is_training()) {
     const GroupNormalised result =
-        group_batch_norm(rows, weight(name + ".weight"), weight(name + ".bias"), kEpsilon, *group_, member_);
-    if (used > 0) {
-      const torch::NoGradGuard no_grad;
-      const double unbiased = result.num_rows / (result.num_rows - 1);
-      weights_.at(name + ".running_mean").mul_(1 - used).add_(result.mean, used);
-      weights_.at(name + ".running_var").mul_(1 - used).add_(result.variance, used * unbiased);
-    }
+        group_batch_norm(rows, weight(name + ".weight"), weight(name + ".bias"), kBatchNormEpsilon, *group_, member_);
+    if (used > 0) move_statistics(name, result.mean, result.variance, result.num_rows, used);
     return result.values.view_as(x);
   }
   return torch::batch_norm(rows, weight(name + ".weight"), weight(name + ".bias"), weight(name + ".running_mean"),
-                           weight(name + ".running_var"), is_training(), used, kEpsilon, false)
+                           weight(name + ".running_var"), is_training(), used, kBatchNormEpsilon, false)
       .view_as(x);
+}
+
+Tensor Network::run_encoder(const Tensor& x, const EncoderBlocks& encoder, Statistics statistics) {
+  if (kernels_take(x) && is_training()) return run_encoder_by_kernels(x, encoder, statistics);
+  const auto normalised = [&](std::size_t s, const Tensor& t) {
+    return encoder.norms[s].empty() ? t : batch_norm(encoder.norms[s], t, statistics, encoder.momentum);
+  };
+  std::vector<Tensor> t = {x};
+  for (std::size_t s = 0; s < encoder.blocks.size(); ++s) {
+    const EncoderBlock& block = encoder.blocks[s];
+    const Tensor n = normalised(s, t[s]);
+    const Tensor residual =
+        encoder.residual == kernels::Encoder::Residual::kInput ? n : t[std::max<std::size_t>(s, 1) - 1];
+    t.push_back(block.in_weight.defined()
+                    ? add_self_attention(block.name, residual, n, block.in_weight, block.out_weight, encoder.num_heads)
+                    : add_feed_forward(residual, block.first, block.second, encoder.activation, n));
+  }
+  return normalised(encoder.blocks.size(), t.back());
+}
+
+Tensor Network::run_encoder_by_kernels(const Tensor& x, const EncoderBlocks& encoder, Statistics statistics) {
+  EncoderWeights weights;
+  for (const EncoderBlock& block : encoder.blocks) {
+    EncoderBlockWeights of_block;
+    of_block.packing = packing(block.name);
+    if (block.in_weight.defined()) {
+      of_block.in_weight = block.in_weight;
+      of_block.out_weight = block.out_weight;
+    } else {
+      of_block.first_weight = weight(block.first + ".weight");
+      of_block.first_bias = weight(block.first + ".bias");
+      of_block.second_weight = weight(block.second + ".weight");
+      of_block.second_bias = weight(block.second + ".bias");
+    }
+    weights.blocks.push_back(std::move(of_block));
+  }
+  for (const std::string& norm : encoder.norms) {
+    weights.norms.push_back(norm.empty() ? EncoderNormWeights()
+                                         : EncoderNormWeights{weight(norm + ".weight"), weight(norm + ".bias")});
+  }
+  weights.residual = encoder.residual;
+  weights.activation = encoder.activation;
+  const std::size_t head_dim = static_cast<std::size_t>(x.size(2)) / encoder.num_heads;
+  weights.shape = {encoder.num_heads, head_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim)))};
+  weights.epsilon = kBatchNormEpsilon;
+  const kernels::AddUp add_up = [group = group_, member = member_](std::span<double> values) {
+    if (group != nullptr) group->add_up(member, values);
+  };
+  const EncoderResult result =
+      kernel_encoder(x.reshape({-1, x.size(2)}), weights, plan_of_instances(x.size(0), x.size(1)), add_up);
+  for (std::size_t s = 0; s < encoder.norms.size() && statistics == Statistics::kUpdate; ++s) {
+    if (encoder.norms[s].empty()) continue;
+    const kernels::NormStatistics& of_batch = result.statistics[s];
+    move_statistics(encoder.norms[s], torch::tensor(of_batch.mean), torch::tensor(of_batch.variance), of_batch.num_rows,
+                    encoder.momentum);
+  }
+  return result.rows.view_as(x);
 }
 
 Tensor Network::layer_norm(const std::string& name, const Tensor& x, double epsilon) const {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "puretour/base/rng.h"
-#include "puretour/kernels/feed_forward.h"
+#include "puretour/kernels/encoder.h"
 #include "puretour/models/checkpoint.h"
 #include "puretour/nn/batch_group.h"
 #include "puretour/nn/pack_cache.h"
@@ -126,11 +126,35 @@ class Network : public torch::nn::Module {
   [[nodiscard]] Tensor add_self_attention(const std::string& name, const Tensor& residual, const Tensor& x,
                                           const Tensor& in_weight, const Tensor& out_weight,
                                           std::size_t num_heads) const;
-  /// Over all rows (all but the last dimension); batch statistics in training mode, running ones otherwise.
-  [[nodiscard]] Tensor batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum);
+
+  /// A block of an encoder, by the names of its weights or with weights that are made of parameters.
+  struct EncoderBlock {
+    std::string name;   // stands for the weights
+    Tensor in_weight;   // attention: see add_self_attention(). Undefined: a feed-forward block
+    Tensor out_weight;  // attention
+    std::string first;  // feed-forward: names of the two layers
+    std::string second;
+  };
+  struct EncoderBlocks {
+    std::vector<EncoderBlock> blocks;
+    std::vector<std::string> norms;  // batch normalisations before every block and behind the last; empty: none
+    kernels::Encoder::Residual residual = kernels::Encoder::Residual::kInput;
+    kernels::Activation activation = kernels::Activation::kRelu;
+    std::size_t num_heads = 1;
+    double momentum = 0;  // of the running statistics
+  };
+  /// See kernels/encoder.h. x: (B, N, d). Normalisations are over all rows: by batch statistics in training mode, by
+  /// running ones otherwise.
+  [[nodiscard]] Tensor run_encoder(const Tensor& x, const EncoderBlocks& encoder, Statistics statistics);
+
   [[nodiscard]] Tensor layer_norm(const std::string& name, const Tensor& x, double epsilon) const;
 
  private:
+  [[nodiscard]] Tensor run_encoder_by_kernels(const Tensor& x, const EncoderBlocks& encoder, Statistics statistics);
+  [[nodiscard]] Tensor batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum);
+  /// Moves the running statistics towards those of a batch.
+  void move_statistics(const std::string& name, const Tensor& mean, const Tensor& variance, double num_rows,
+                       double momentum);
   void initialise_with(const std::function<void(Tensor& values, double bound)>& fill_uniform);
 
   ModelConfig config_;

@@ -31,19 +31,29 @@ Tensor features_of(const Tensor& points) {
 }  // namespace
 
 std::vector<Tensor> Pointerformer::encode(const Tensor& points, Statistics statistics) {
-  const Tensor features = features_of(points);                    // (B, N, 24)
-  Tensor x1 = linear("encoder.init_projection_layer", features);  // (B, N, d)
-  Tensor x2 = x1;
+  const Tensor features = features_of(points);  // (B, N, 24)
+  EncoderBlocks encoder;
+  encoder.num_heads = config_.num_heads;
+  encoder.activation = kernels::Activation::kGelu;
+  encoder.residual = kernels::Encoder::Residual::kEarlier;
+  encoder.momentum = kMomentum;
   for (std::size_t l = 0; l < config_.num_layers; ++l) {
     const std::string block = fmt::format("encoder.sequence.reversible_blocks.{}.", l);
-    const Tensor attending = batch_norm(block + "f_block.mixing_layer_norm", x2, statistics, kMomentum);
-    x1 = add_self_attention(block + "attention", x1, attending, weight(block + "f_block.mha.in_proj_weight"),
-                            weight(block + "f_block.mha.out_proj.weight"), config_.num_heads);
-    const Tensor normalised = batch_norm(block + "g_block.output_layer_norm", x1, statistics, kMomentum);
-    x2 = add_feed_forward(x2, block + "g_block.feed_forward", block + "g_block.output_dense",
-                          kernels::Activation::kGelu, normalised);
+    EncoderBlock attention;
+    attention.name = block + "attention";
+    attention.in_weight = weight(block + "f_block.mha.in_proj_weight");
+    attention.out_weight = weight(block + "f_block.mha.out_proj.weight");
+    EncoderBlock feed_forward;
+    feed_forward.name = block + "feed-forward";
+    feed_forward.first = block + "g_block.feed_forward";
+    feed_forward.second = block + "g_block.output_dense";
+    encoder.blocks.insert(encoder.blocks.end(), {attention, feed_forward});
+    encoder.norms.insert(encoder.norms.end(),
+                         {block + "f_block.mixing_layer_norm", block + "g_block.output_layer_norm"});
   }
-  return {x2, linear("decoder.Wk", x2), linear("decoder.Wq_graph", x2.mean(1)), features};
+  encoder.norms.emplace_back();
+  const Tensor e = run_encoder(linear("encoder.init_projection_layer", features), encoder, statistics);  // (B, N, d)
+  return {e, linear("decoder.Wk", e), linear("decoder.Wq_graph", e.mean(1)), features};
 }
 
 Tensor Pointerformer::step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) {
