@@ -14,9 +14,11 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "puretour/nn/batch_group.h"
+#include "puretour/nn/decoder_function.h"
 #include "puretour/nn/encoder_function.h"
 #include "puretour/nn/network.h"
 
@@ -461,100 +463,200 @@ TEST(KernelFunctions, EncodersInSharesAreThatOfTheWholeBatch) {
   }
 }
 
-// The whole decoder of the attention model, and that of Pointerformer with its distances and its floor.
-TEST(KernelFunctions, StepsOfTours) {
+// Tours (B, G, N) with what plans of their steps refer to.
+struct StepsOfTours {
+  Tensor tours;
+  std::int64_t first_step;
+  std::vector<std::int32_t> order;
+  std::vector<std::int32_t> places;
+
+  StepsOfTours(const Tensor& all, std::int64_t first) : tours(all), first_step(first) {
+    const auto to_vector = [](const Tensor& x) {
+      const Tensor values = x.to(torch::kInt32).contiguous();
+      return std::vector<std::int32_t>(values.data_ptr<std::int32_t>(), values.data_ptr<std::int32_t>() + x.numel());
+    };
+    order = to_vector(all);
+    places = to_vector(torch::argsort(all, -1, false));
+  }
+  [[nodiscard]] std::int64_t num_nodes() const { return tours.size(2); }
+  [[nodiscard]] std::int64_t num_steps() const { return num_nodes() - first_step; }
+  [[nodiscard]] std::int64_t num_tours() const { return tours.size(0) * tours.size(1); }
+
+  [[nodiscard]] std::vector<kernels::Group> groups() const {
+    std::vector<kernels::Group> result;
+    const auto nodes = static_cast<std::size_t>(num_nodes());
+    const auto steps = static_cast<std::size_t>(num_steps());
+    for (std::size_t tour = 0; tour < static_cast<std::size_t>(num_tours()); ++tour) {
+      result.push_back({tour * steps, steps, tour / static_cast<std::size_t>(tours.size(1)) * nodes, nodes,
+                        places.data() + tour * nodes, static_cast<std::int32_t>(first_step)});
+    }
+    return result;
+  }
+  [[nodiscard]] AttentionPlanPtr attention() const {
+    auto plan = c10::make_intrusive<AttentionPlan>();
+    plan->groups = groups();
+    return plan;
+  }
+  // `coordinates` may be undefined.
+  [[nodiscard]] PointerPlanPtr choices(const Tensor& coordinates) const {
+    auto plan = c10::make_intrusive<PointerPlan>();
+    plan->coordinates = coordinates;
+    const auto nodes = static_cast<std::size_t>(num_nodes());
+    for (const kernels::Group& rows : groups()) {
+      kernels::PointerGroup group;
+      group.rows = rows;
+      const std::size_t tour = plan->groups.size();
+      group.chosen = order.data() + tour * nodes + static_cast<std::size_t>(first_step);
+      if (coordinates.defined()) {
+        group.coordinates = coordinates.data_ptr<float>() + tour / static_cast<std::size_t>(tours.size(1)) * 6 * nodes;
+        group.here = group.chosen - 1;
+      }
+      plan->groups.push_back(group);
+    }
+    return plan;
+  }
+
+  // f(instance, nodes in order, visited (S, N)) of all tours, one below the other.
+  [[nodiscard]] Tensor for_all(const std::function<Tensor(std::int64_t, const Tensor&, const Tensor&)>& f) const {
+    std::vector<Tensor> rows;
+    for (std::int64_t tour = 0; tour < num_tours(); ++tour) {
+      const std::int64_t b = tour / tours.size(1);
+      const Tensor nodes = tours[b][tour % tours.size(1)];
+      rows.push_back(f(b, nodes, visited_before(nodes, first_step)));
+    }
+    return torch::cat(rows);
+  }
+
+  // By definition: log-probabilities of the choices of one tour. queries (S, d), keys (N, d); places (N, 6) may be
+  // undefined: no distances.
+  [[nodiscard]] Tensor log_probs_of(const Tensor& queries, const Tensor& keys, const Tensor& positions,
+                                    const Tensor& nodes, const Tensor& visited,
+                                    const kernels::PointerShape& shape) const {
+    Tensor scores = queries.matmul(keys.t()) * static_cast<double>(shape.scale);
+    if (positions.defined()) {
+      const Tensor here = positions.index_select(0, nodes.narrow(0, 0, num_steps()));
+      scores = scores - torch::cdist(here, positions, 2.0, 2);
+    }
+    scores = (torch::tanh(scores) * static_cast<double>(shape.clip)).masked_fill(visited, kMinusInfinity);
+    const Tensor chosen = nodes.narrow(0, first_step, num_steps()).unsqueeze(1);
+    return torch::log(torch::softmax(scores, -1).gather(1, chosen).squeeze(1) + static_cast<double>(shape.floor));
+  }
+};
+
+TEST(KernelFunctions, AttentionAndChoicesOfTheStepsOfTours) {
   torch::manual_seed(7);
   for (const std::int64_t nodes : {2, 3, 17, 40, 70}) {
     for (const std::int64_t first_step : {0, 1}) {
       const std::int64_t instances = 2;
-      const std::int64_t num_tours = 3;
       const std::int64_t dim = 32;
-      const std::int64_t steps = nodes - first_step;
-      const bool pointerformer = first_step == 1;
-      const Tensor tours = random_tours(instances, num_tours, nodes);
-      const TourPlanPtr plan = plan_of_tours(tours, first_step);
-      const Tensor coordinates = torch::rand({instances, 6, nodes}, torch::kFloat32);
-      const double floor = pointerformer ? 1e-3 : 0.0;
-      const kernels::PointerShape shape{static_cast<std::size_t>(dim), 0.2F, 10.0F, static_cast<float>(floor)};
-      const auto name = fmt::format("{} nodes, first step {}", nodes, first_step);
-
-      std::vector<Tensor> shares = {random_tensor({instances * num_tours, dim}),
-                                    random_tensor({instances * nodes, dim}),
-                                    random_tensor({pointerformer ? instances * nodes : instances, dim})};
-      expect_same(
-          shares,
-          [&](const auto& t) {
-            return kernel_tour_queries(t[0], t[1], pointerformer ? t[2] : Tensor(), pointerformer ? Tensor() : t[2],
-                                       plan);
-          },
-          [&](const auto& t) {
-            std::vector<Tensor> rows;
-            for (std::int64_t b = 0; b < instances; ++b) {
-              for (std::int64_t g = 0; g < num_tours; ++g) {
-                for (std::int64_t step = first_step; step < nodes; ++step) {
-                  if (step == 0) {
-                    rows.push_back(t[2][b]);
-                    continue;
-                  }
-                  const Tensor before = tours[b][g].narrow(0, 0, step) + b * nodes;
-                  Tensor query = t[0][b * num_tours + g] + t[1][before[-1].template item<std::int64_t>()];
-                  if (pointerformer) query = query + t[2].index_select(0, before).sum(0);
-                  rows.push_back(query);
-                }
-              }
-            }
-            return torch::stack(rows);
-          },
-          name + ": queries");
-
-      const std::int64_t num_queries = instances * num_tours * steps;
-      const auto for_all_tours = [&](const std::function<Tensor(std::int64_t tour, std::int64_t b, Tensor mask)>& f) {
-        std::vector<Tensor> rows;
-        for (std::int64_t tour = 0; tour < instances * num_tours; ++tour) {
-          const std::int64_t b = tour / num_tours;
-          rows.push_back(f(tour, b, visited_before(tours[b][tour % num_tours], first_step)));
-        }
-        return torch::cat(rows);
-      };
+      const StepsOfTours steps(random_tours(instances, 3, nodes), first_step);
+      const std::int64_t num_queries = steps.num_tours() * steps.num_steps();
+      const bool with_distances = first_step == 1;
+      const Tensor coordinates = with_distances ? torch::rand({instances, 6, nodes}, torch::kFloat32) : Tensor();
+      const kernels::PointerShape shape{static_cast<std::size_t>(dim), 0.2F, 10.0F, with_distances ? 1e-3F : 0.0F};
       for (const Precision precision : kPrecisions) {
+        const auto name = fmt::format("{} nodes, first step {}, {}", nodes, first_step, name_of(precision));
+        // The queries of a tour are a slice of all: for_all() counts them.
+        std::int64_t next = 0;
+        const auto queries_of_tour = [&](const Tensor& all) {
+          const std::int64_t begin = std::exchange(next, (next + steps.num_steps()) % num_queries);
+          return all.narrow(0, begin, steps.num_steps());
+        };
         expect_same(
             {random_tensor({num_queries, dim}), random_tensor({instances * nodes, 2 * dim})},
             [&](const auto& t) {
               const auto parts = t[1].split(dim, 1);
-              return kernel_attention(t[0], parts[0], parts[1], plan_of_steps(*plan), {2, 16, 0.25F}, precision);
+              return kernel_attention(t[0], parts[0], parts[1], steps.attention(), {2, 16, 0.25F}, precision);
             },
             [&](const auto& t) {
-              return for_all_tours([&](std::int64_t tour, std::int64_t b, const Tensor& mask) {
+              return steps.for_all([&](std::int64_t b, const Tensor&, const Tensor& visited) {
                 const auto parts = t[1].narrow(0, b * nodes, nodes).chunk(2, 1);
-                return plain_attention(t[0].narrow(0, tour * steps, steps), parts[0], parts[1], 2, 0.25, mask);
+                return plain_attention(queries_of_tour(t[0]), parts[0], parts[1], 2, 0.25, visited);
               });
             },
-            name + ": attention, " + name_of(precision), tolerance_of(precision));
-      }
-
-      for (const Precision precision : kPrecisions) {
+            name + ": attention", tolerance_of(precision));
         expect_same(
             {random_tensor({num_queries, dim}), random_tensor({instances * nodes, dim})},
+            [&](const auto& t) { return kernel_pointer(t[0], t[1], steps.choices(coordinates), shape, precision); },
             [&](const auto& t) {
-              return kernel_pointer(t[0], t[1], plan_of_choices(*plan, pointerformer ? coordinates : Tensor()), shape,
-                                    precision);
-            },
-            [&](const auto& t) {
-              return for_all_tours([&](std::int64_t tour, std::int64_t b, const Tensor& mask) {
-                const Tensor order = tours[b][tour % num_tours];
-                Tensor scores = t[0].narrow(0, tour * steps, steps).matmul(t[1].narrow(0, b * nodes, nodes).t()) *
-                                static_cast<double>(shape.scale);
-                if (pointerformer) {
-                  const Tensor places = coordinates[b].t().to(torch::kFloat64);  // (N, 6)
-                  scores = scores - torch::cdist(places.index_select(0, order.narrow(0, 0, steps)), places, 2.0, 2);
-                }
-                scores = (torch::tanh(scores) * 10).masked_fill(mask, kMinusInfinity);
-                const Tensor probability =
-                    torch::softmax(scores, -1).gather(1, order.narrow(0, first_step, steps).unsqueeze(1));
-                return torch::log(probability.squeeze(1) + static_cast<double>(static_cast<float>(floor)));
+              return steps.for_all([&](std::int64_t b, const Tensor& order, const Tensor& visited) {
+                const Tensor positions = with_distances ? coordinates[b].t().to(torch::kFloat64) : Tensor();
+                return steps.log_probs_of(queries_of_tour(t[0]), t[1].narrow(0, b * nodes, nodes), positions, order,
+                                          visited, shape);
               });
             },
-            name + ": choices, " + name_of(precision), tolerance_of(precision));
+            name + ": choices", tolerance_of(precision));
+      }
+    }
+  }
+}
+
+// The whole decoder of the attention model (from step 0 on, with a glimpse), and that of Pointerformer with the nodes
+// visited, distances and a floor.
+TEST(KernelFunctions, DecodersOfTours) {
+  torch::manual_seed(8);
+  constexpr std::int64_t kDim = 32;
+  constexpr auto kWidth = static_cast<std::size_t>(kDim);
+  for (const std::int64_t nodes : {2, 3, 17, 50, 110}) {
+    for (const bool pointerformer : {false, true}) {
+      const std::int64_t instances = 3;
+      const std::int64_t tours = pointerformer ? 5 : 2;
+      DecoderForm form;
+      form.first_step = pointerformer ? 1 : 0;
+      form.shares = {0, kWidth, 2 * kWidth, 3 * kWidth, {}, {}, {}, 6 * kWidth};
+      form.pointer = {kWidth, 0.2F, 10.0F, pointerformer ? 1e-3F : 0.0F};
+      if (pointerformer) {
+        form.shares.visited = 4 * kWidth;
+      } else {
+        form.shares.glimpse_key = 4 * kWidth;
+        form.shares.glimpse_value = 5 * kWidth;
+        form.glimpse = {2, 16, 0.25F};
+      }
+      const StepsOfTours steps(random_tours(instances, tours, nodes), form.first_step);
+      const Tensor coordinates = pointerformer ? torch::rand({instances, 6, nodes}, torch::kFloat32) : Tensor();
+      std::vector<Tensor> inputs = {random_tensor({instances, nodes, 6 * kDim})};
+      if (pointerformer) {
+        inputs[0].narrow(2, 4 * kDim, kDim) /= static_cast<double>(nodes);  // a mean of the visited nodes, as there
+      } else {
+        inputs.push_back(random_tensor({kDim}));
+        inputs.push_back(random_tensor({kDim, kDim}) * 0.3);
+      }
+      const auto in_double = [&](const auto& t) {
+        return steps.for_all([&](std::int64_t b, const Tensor& order, const Tensor& visited) {
+          const auto share = [&](std::int64_t number) { return t[0][b].narrow(1, number * kDim, kDim); };  // (N, d)
+          std::vector<Tensor> rows;
+          for (std::int64_t step = form.first_step; step < nodes; ++step) {
+            const Tensor graph = share(0).mean(0);
+            if (step == 0) {
+              rows.push_back(graph + t[1]);
+              continue;
+            }
+            const Tensor before = order.narrow(0, 0, step);
+            Tensor query = graph + share(1).index_select(0, before.narrow(0, 0, 1)).squeeze(0) +
+                           share(2).index_select(0, before.narrow(0, step - 1, 1)).squeeze(0);
+            if (pointerformer) query = query + share(4).index_select(0, before).sum(0);
+            rows.push_back(query);
+          }
+          Tensor queries = torch::stack(rows);
+          if (!pointerformer) {
+            queries = torch::linear(plain_attention(queries, share(4), share(5), 2, 0.25, visited), t[2]);
+          }
+          const Tensor positions = pointerformer ? coordinates[b].t().to(torch::kFloat64) : Tensor();
+          return steps.log_probs_of(queries, share(3), positions, order, visited, form.pointer);
+        });
+      };
+      for (const Precision precision : kPrecisions) {
+        expect_same(
+            inputs,
+            [&](const auto& t) {
+              return kernel_tour_log_probs(t[0], pointerformer ? Tensor() : t[1], pointerformer ? Tensor() : t[2],
+                                           steps.tours, coordinates, form, precision)
+                  .flatten();
+            },
+            in_double,
+            fmt::format("{}, {} nodes, {}", pointerformer ? "Pointerformer" : "attention model", nodes,
+                        name_of(precision)),
+            tolerance_of(precision));
       }
     }
   }

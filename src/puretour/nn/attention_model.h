@@ -20,6 +20,8 @@ class AttentionModel final : public Network {
   [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
 
  private:
+  [[nodiscard]] Tensor placeholder() const;  // (d): in place of the first and the last node before there is one
+
   AmConfig config_;
 };
 

@@ -323,36 +323,6 @@ class Pointer : public torch::autograd::Function<Pointer> {
   }
 };
 
-class TourQueries : public torch::autograd::Function<TourQueries> {
- public:
-  static Tensor forward(AutogradContext* context, const Tensor& base, const Tensor& last, const Tensor& visited,
-                        const Tensor& start, const TourPlanPtr& tours) {
-    context->saved_data["tours"] = capsule(tours);
-    context->saved_data["dim"] = base.size(1);
-    context->saved_data["visited"] = visited.numel() > 0;
-    context->saved_data["start"] = start.numel() > 0;
-    Tensor out =
-        torch::empty({tours->num_instances * tours->num_tours * tours->num_steps(), base.size(1)}, base.options());
-    tours->queries(base.size(1)).compute(data(base), data(last), data_or_null(visited), data_or_null(start), data(out));
-    return out;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const auto& tours = from_capsule<TourPlan>(context->saved_data["tours"]);
-    const std::int64_t dim = context->saved_data["dim"].toInt();
-    const Tensor gradient = gradients[0].contiguous();
-    const auto zeros = [&](std::int64_t rows) { return torch::zeros({rows, dim}, gradient.options()); };
-    const Tensor base = zeros(tours.num_instances * tours.num_tours);
-    const Tensor last = zeros(tours.num_instances * tours.num_nodes);
-    Tensor visited;
-    Tensor start;
-    if (context->saved_data["visited"].toBool()) visited = zeros(tours.num_instances * tours.num_nodes);
-    if (context->saved_data["start"].toBool()) start = zeros(tours.num_instances);
-    tours.queries(dim).gradient(data(gradient), data(base), data(last), data_or_null(visited), data_or_null(start));
-    return {base, last, visited, start, Tensor()};
-  }
-};
-
 Tensor as_rows(const Tensor& x) {
   return x.reshape({-1, x.size(-1)}).contiguous();
 }
@@ -432,70 +402,6 @@ Tensor kernel_attention(const Tensor& queries, const Tensor& keys, const Tensor&
 Tensor kernel_pointer(const Tensor& queries, const Tensor& keys, const PointerPlanPtr& plan,
                       const kernels::PointerShape& shape, Precision precision) {
   return Pointer::apply(queries.contiguous(), with_whole_rows(keys), plan, shape, precision);
-}
-
-kernels::TourQueries TourPlan::queries(std::int64_t dim) const {
-  return {static_cast<std::size_t>(num_instances), static_cast<std::size_t>(num_tours),
-          static_cast<std::size_t>(num_nodes),     static_cast<std::size_t>(first_step),
-          static_cast<std::size_t>(dim),           tours};
-}
-
-TourPlanPtr plan_of_tours(const Tensor& tours, std::int64_t first_step) {
-  auto plan = c10::make_intrusive<TourPlan>();
-  plan->num_instances = tours.size(0);
-  plan->num_tours = tours.size(1);
-  plan->num_nodes = tours.size(2);
-  plan->first_step = first_step;
-  const Tensor nodes = tours.to(torch::kInt32).contiguous();
-  plan->tours.assign(nodes.data_ptr<std::int32_t>(), nodes.data_ptr<std::int32_t>() + nodes.numel());
-  plan->places.resize(plan->tours.size());
-  const auto num_nodes = static_cast<std::size_t>(plan->num_nodes);
-  for (std::size_t i = 0; i < plan->tours.size(); ++i) {
-    plan->places[i / num_nodes * num_nodes + static_cast<std::size_t>(plan->tours[i])] =
-        static_cast<std::int32_t>(i % num_nodes);
-  }
-  return plan;
-}
-
-Tensor kernel_tour_queries(const Tensor& base, const Tensor& last, const Tensor& visited, const Tensor& start,
-                           const TourPlanPtr& tours) {
-  const auto rows_or_none = [&](const Tensor& x) { return x.defined() ? as_rows(x) : or_empty(x, base); };
-  return TourQueries::apply(as_rows(base), as_rows(last), rows_or_none(visited), rows_or_none(start), tours);
-}
-
-AttentionPlanPtr plan_of_steps(const TourPlan& tours) {
-  auto plan = c10::make_intrusive<AttentionPlan>();
-  plan->ranks = tours.places;
-  const auto num_nodes = static_cast<std::size_t>(tours.num_nodes);
-  const auto num_steps = static_cast<std::size_t>(tours.num_steps());
-  const auto num_tours = static_cast<std::size_t>(tours.num_tours);
-  for (std::size_t tour = 0; tour < static_cast<std::size_t>(tours.num_instances) * num_tours; ++tour) {
-    plan->groups.push_back({tour * num_steps, num_steps, tour / num_tours * num_nodes, num_nodes,
-                            plan->ranks.data() + tour * num_nodes, static_cast<std::int32_t>(tours.first_step)});
-  }
-  return plan;
-}
-
-PointerPlanPtr plan_of_choices(const TourPlan& tours, const Tensor& coordinates) {
-  auto plan = c10::make_intrusive<PointerPlan>();
-  plan->ranks = tours.places;
-  plan->chosen = tours.tours;
-  if (coordinates.defined()) plan->coordinates = coordinates.contiguous();
-  const auto num_nodes = static_cast<std::size_t>(tours.num_nodes);
-  const AttentionPlanPtr steps = plan_of_steps(tours);
-  for (std::size_t tour = 0; tour < steps->groups.size(); ++tour) {
-    kernels::PointerGroup group;
-    group.rows = steps->groups[tour];
-    group.rows.ranks = plan->ranks.data() + tour * num_nodes;
-    group.chosen = plan->chosen.data() + tour * num_nodes + tours.first_step;
-    if (coordinates.defined()) {
-      const std::size_t instance = tour / static_cast<std::size_t>(tours.num_tours);
-      group.coordinates = data(plan->coordinates) + instance * kernels::kDistanceDims * num_nodes;
-      group.here = group.chosen - 1;
-    }
-    plan->groups.push_back(group);
-  }
-  return plan;
 }
 
 }  // namespace puretour::nn

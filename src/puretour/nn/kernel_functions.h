@@ -9,7 +9,6 @@
 
 #include "puretour/kernels/feed_forward.h"
 #include "puretour/kernels/pointer.h"
-#include "puretour/kernels/tour_queries.h"
 #include "puretour/nn/pack_cache.h"
 #include "puretour/nn/torch.h"
 
@@ -69,31 +68,5 @@ using PointerPlanPtr = c10::intrusive_ptr<PointerPlan>;
 /// Log-probabilities (Q) of what every query chose; the keys may be columns of a wider matrix.
 Tensor kernel_pointer(const Tensor& queries, const Tensor& keys, const PointerPlanPtr& plan,
                       const kernels::PointerShape& shape, kernels::Precision precision = kernels::Precision::kFloat);
-
-/// Tours (B, G, N) with what the kernels need of them.
-struct TourPlan : torch::CustomClassHolder {
-  std::int64_t num_instances = 0;
-  std::int64_t num_tours = 0;
-  std::int64_t num_nodes = 0;
-  std::int64_t first_step = 0;
-  std::vector<std::int32_t> tours;
-  std::vector<std::int32_t> places;  // of every node in its tour
-
-  [[nodiscard]] std::int64_t num_steps() const { return num_nodes - first_step; }
-  [[nodiscard]] kernels::TourQueries queries(std::int64_t dim) const;
-};
-using TourPlanPtr = c10::intrusive_ptr<TourPlan>;
-TourPlanPtr plan_of_tours(const Tensor& tours, std::int64_t first_step);
-
-/// The queries (B G S, d) of all steps: base (B G, d) + last (B N, d) of the node before + the sum of `visited` (B N,
-/// d) over the nodes before. `visited` may be undefined; `start` (B, d) is the query of the first step where no node is
-/// before it, undefined otherwise.
-Tensor kernel_tour_queries(const Tensor& base, const Tensor& last, const Tensor& visited, const Tensor& start,
-                           const TourPlanPtr& tours);
-
-/// Every step of a tour attends to the nodes of its instance that were not visited before.
-AttentionPlanPtr plan_of_steps(const TourPlan& tours);
-/// Every step of a tour chose its next node. `coordinates` (B, 6, N) may be undefined: no distances.
-PointerPlanPtr plan_of_choices(const TourPlan& tours, const Tensor& coordinates);
 
 }  // namespace puretour::nn

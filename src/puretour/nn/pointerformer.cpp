@@ -6,13 +6,16 @@
 #include <cmath>
 #include <limits>
 
+#include "puretour/nn/decoder_function.h"
 #include "puretour/nn/kernel_functions.h"
 
 namespace puretour::nn {
 namespace {
 
 // The tensors of an encoded instance.
-enum Part : std::size_t { kEmbedding, kKey, kGraphQuery, kFeatures };
+enum Part : std::size_t { kEmbedding, kShares, kFeatures };
+// What the decoder needs of a node, side by side: see kernels/tour_decoder.h.
+enum Share : std::int64_t { kKey, kFirst, kLast, kVisited, kGraph, kNumShares };
 
 constexpr double kMomentum = 0.19;  // two updates with 0.1: 1 - 0.9^2
 constexpr double kProbabilityFloor = 1e-8;
@@ -53,56 +56,57 @@ std::vector<Tensor> Pointerformer::encode(const Tensor& points, Statistics stati
   }
   encoder.norms.emplace_back();
   const Tensor e = run_encoder(linear("encoder.init_projection_layer", features), encoder, statistics);  // (B, N, d)
-  return {e, linear("decoder.Wk", e), linear("decoder.Wq_graph", e.mean(1)), features};
+  // All parts of the query go through one more layer: folded into theirs, it costs a product per node, not per step.
+  const Tensor query_map = weight("decoder.wq.weight");
+  const auto folded = [&](const char* name) { return linear("query map", weight(name).t(), query_map).t(); };
+  const auto num_nodes = static_cast<double>(e.size(1));
+  const Tensor shares =
+      torch::cat({weight("decoder.Wk.weight"), folded("decoder.Wq_first.weight"), folded("decoder.Wq_last.weight"),
+                  folded("decoder.W_visited.weight") / num_nodes, folded("decoder.Wq_graph.weight")});
+  return {e, linear("shares", e, shares), features};
 }
 
 Tensor Pointerformer::step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) {
-  const Tensor& e = encoded[kEmbedding];
-  const Tensor last = steps.last.flatten(1);           // (B, GS)
-  const Tensor visited = steps.visited.flatten(1, 2);  // (B, GS, N)
-  const auto num_nodes = static_cast<double>(e.size(1));
-  const Tensor query = linear("decoder.Wq_last", gather_rows(e, last)) +
-                       linear("decoder.Wq_first", gather_rows(e, steps.first.flatten(1))) +
-                       encoded[kGraphQuery].unsqueeze(1) +
-                       linear("decoder.W_visited", visited.to(e.dtype()).matmul(e) / num_nodes);  // (B, GS, d)
+  const std::vector<Tensor> shares = encoded[kShares].chunk(kNumShares, -1);  // (B, N, d) each
+  const Tensor last = steps.last.flatten(1);                                  // (B, GS)
+  const Tensor visited = steps.visited.flatten(1, 2);                         // (B, GS, N)
+  const Tensor query = gather_rows(shares[kLast], last) + gather_rows(shares[kFirst], steps.first.flatten(1)) +
+                       shares[kGraph].mean(1, true) +
+                       visited.to(shares[kVisited].dtype()).matmul(shares[kVisited]);  // (B, GS, d)
   // The exact form of cdist: the other one loses digits, which the clip magnifies fifty times.
   constexpr std::int64_t kWithoutMatrixProducts = 2;
   const Tensor distance =
       torch::cdist(gather_rows(encoded[kFeatures], last), encoded[kFeatures], 2.0, kWithoutMatrixProducts);
-  const double scale =
-      1 / (static_cast<double>(config_.num_heads) * std::sqrt(static_cast<double>(config_.embedding_dim)));
-  const Tensor pointer = linear("decoder.wq", query).matmul(encoded[kKey].transpose(-1, -2)) * scale;  // (B, GS, N)
+  const Tensor pointer = query.matmul(shares[kKey].transpose(-1, -2)) * score_scale();  // (B, GS, N)
   const Tensor scores = torch::tanh(pointer - distance / std::sqrt(2.0)) * config_.tanh_clip;
   constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
   const Tensor probabilities = torch::softmax(scores.masked_fill(visited, kMinusInfinity), -1);
   return torch::log(probabilities + kProbabilityFloor).masked_fill(visited, kMinusInfinity).view(steps.visited.sizes());
 }
 
-Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
-  const Tensor& e = encoded[kEmbedding];
-  if (!kernels_take(e) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
-  const TourPlanPtr plan = plan_of_tours(tours, 1);
-  // All parts of the query go through one more layer: folded into theirs, it costs a product per node, not per step.
-  const Tensor query_map = weight("decoder.wq.weight");
-  const auto folded = [&](const char* name) { return linear("query map", weight(name).t(), query_map).t(); };
-  const Tensor base = linear("first node", gather_rows(e, tours.select(2, 0)), folded("decoder.Wq_first.weight")) +
-                      linear("query map", encoded[kGraphQuery], query_map).unsqueeze(1);  // (B, G, d)
-  const Tensor visited =
-      linear("visited nodes", e, folded("decoder.W_visited.weight")) / static_cast<double>(e.size(1));
-  const Tensor queries = kernel_tour_queries(base, linear("last node", e, folded("decoder.Wq_last.weight")), visited,
-                                             {}, plan);  // (B G S, d)
+double Pointerformer::score_scale() const {
+  return 1 / (static_cast<double>(config_.num_heads) * std::sqrt(static_cast<double>(config_.embedding_dim)));
+}
 
+Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
+  const Tensor& shares = encoded[kShares];
+  if (!kernels_take(shares) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
+  const std::size_t dim = config_.embedding_dim;
+  DecoderForm form;
+  form.shares.graph = kGraph * dim;
+  form.shares.first = kFirst * dim;
+  form.shares.last = kLast * dim;
+  form.shares.visited = kVisited * dim;
+  form.shares.score_key = kKey * dim;
+  form.shares.num_columns = kNumShares * dim;
+  form.pointer = {dim, static_cast<float>(score_scale()), static_cast<float>(config_.tanh_clip),
+                  static_cast<float>(kProbabilityFloor)};
+  form.first_step = 1;
   // The distance of the features, divided by sqrt(2), is that of the coordinates, doubled, and the first four angles:
   // the other angles are pi / 2 minus these, and each difference of coordinates occurs eight times.
   const Tensor coordinates =
       torch::cat({encoded[kFeatures].narrow(2, 8, 2) * 2, encoded[kFeatures].narrow(2, 0, 4)}, 2).transpose(1, 2);
-  const double scale =
-      1 / (static_cast<double>(config_.num_heads) * std::sqrt(static_cast<double>(config_.embedding_dim)));
-  const kernels::PointerShape shape{config_.embedding_dim, static_cast<float>(scale),
-                                    static_cast<float>(config_.tanh_clip), static_cast<float>(kProbabilityFloor)};
-  const Tensor log_probs = kernel_pointer(queries, encoded[kKey].flatten(0, 1),
-                                          plan_of_choices(*plan, coordinates.detach()), shape, precision())
-                               .view({tours.size(0), tours.size(1), plan->num_steps()});
+  const Tensor log_probs = kernel_tour_log_probs(shares, {}, {}, tours, coordinates, form, packing("decoder"));
   return torch::constant_pad_nd(log_probs, {1, 0}, 0);
 }
 

@@ -24,6 +24,8 @@ class Pointerformer final : public Network {
   [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
 
  private:
+  [[nodiscard]] double score_scale() const;
+
   PointerformerConfig config_;
 };
 

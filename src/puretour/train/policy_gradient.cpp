@@ -9,20 +9,15 @@ namespace {
 
 using nn::Tensor;
 
-// Instances that the decoder works on at a time: as many as keep its tensors in the caches. Every such part also adds
-// up the gradients of all weights.
+// Instances that a decoder works on at a time: for INViT as many as keep its tensors in the caches. Every such part
+// also adds up the gradients of all weights. The others look after their memory themselves.
 std::int64_t chunk_size(const nn::Network& network, const Tensor& tours) {
-  constexpr double kFloats = 1.5e6;
+  const auto* invit = std::get_if<InvitConfig>(&network.config());
+  if (invit == nullptr) return tours.size(0);
+  constexpr double kFloats = 1.5e6;  // of the largest tensor
+  const std::size_t tokens = *std::max_element(invit->state_views.begin(), invit->state_views.end()) + 2;
+  const auto floats_per_step = static_cast<double>(tokens * invit->embedding_dim);
   const auto steps = static_cast<double>(tours.size(1) * tours.size(2));
-  double floats_per_step = 0;  // of the largest tensor
-  if (const auto* invit = std::get_if<InvitConfig>(&network.config())) {
-    const std::size_t tokens = *std::max_element(invit->state_views.begin(), invit->state_views.end()) + 2;
-    floats_per_step = static_cast<double>(tokens * invit->embedding_dim);
-  } else if (const auto* am = std::get_if<AmConfig>(&network.config())) {
-    floats_per_step = static_cast<double>(am->embedding_dim);
-  } else {
-    floats_per_step = static_cast<double>(std::get<PointerformerConfig>(network.config()).embedding_dim);
-  }
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(kFloats / (steps * floats_per_step)));
 }
 

@@ -1,0 +1,79 @@
+// All steps of given tours through a decoder, forward and backward: the log-probabilities of what was chosen.
+//
+// Every node has shares of what its instance's tours are decoded with, side by side in one row. Before step t a tour
+// has the query
+//
+//   mean of `graph` of all nodes + `first` of its first node + `last` of the node before t
+//     + sum of `visited` of all nodes before t (Pointerformer),
+//
+// and before there is a node (attention model): mean of `graph` + placeholder. With a glimpse the query attends to the
+// nodes that are left, by their `glimpse_key` and `glimpse_value`, and what it sees, projected, is the new query. It is
+// compared with the `score_key` of the nodes that are left; see pointer.h.
+//
+// A few tours at a time: queries, scores and their gradients never leave the cache.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "puretour/kernels/group_attention.h"
+#include "puretour/kernels/matrix.h"
+#include "puretour/kernels/pointer.h"
+
+namespace puretour::kernels {
+
+/// Where in the row of a node its shares begin.
+struct NodeShares {
+  std::size_t graph = 0;
+  std::size_t first = 0;
+  std::size_t last = 0;
+  std::size_t score_key = 0;
+  std::optional<std::size_t> visited;
+  std::optional<std::size_t> glimpse_key;  // with a glimpse only, as the next
+  std::optional<std::size_t> glimpse_value;
+  std::size_t num_columns = 0;  // of a row
+};
+
+/// From the glimpse to the query of the choice, for both ways.
+struct GlimpseProjection {
+  AttentionShape shape;
+  const Linear* out = nullptr;
+  const Linear* transposed_out = nullptr;
+};
+
+struct TourDecoder {
+  NodeShares shares;
+  PointerShape pointer;
+  std::optional<GlimpseProjection> glimpse;
+  Precision precision = Precision::kFloat;
+
+  std::size_t num_instances = 0;
+  std::size_t num_tours = 0;  // of each instance
+  std::size_t num_nodes = 0;
+  std::size_t first_step = 0;  // 0 or 1: the steps are first_step .. num_nodes - 1
+  /// Instance by instance, tour by tour: the nodes in their order, and the places of the nodes.
+  std::span<const std::int32_t> tours;
+  std::span<const std::int32_t> places;
+  const float* coordinates = nullptr;  // null, or six of every node for its distances: num_instances x 6 x num_nodes
+
+  [[nodiscard]] std::size_t num_steps() const { return num_nodes - first_step; }
+  [[nodiscard]] std::size_t num_rows() const { return num_instances * num_tours * num_steps(); }
+
+  /// `nodes` has num_instances * num_nodes rows, `placeholder` is read if first_step is 0. Writes num_rows() results;
+  /// glimpses (num_rows() x dim, not projected) are written for the way back, if there are any.
+  void log_probs(const float* nodes, const float* placeholder, float* results, float* glimpses) const;
+
+  struct Gradients {
+    float* nodes = nullptr;        // written
+    float* placeholder = nullptr;  // added
+    float* out_weight = nullptr;   // added
+  };
+  /// From the gradients of the log-probabilities and what log_probs() has left in `glimpses`.
+  void gradient(const float* nodes, const float* placeholder, const float* glimpses, const float* incoming,
+                const Gradients& gradients) const;
+};
+
+}  // namespace puretour::kernels

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "puretour/nn/decoder_function.h"
+
+#include <memory>
+#include <vector>
+
+#include "puretour/nn/packed_weights.h"
+
+namespace puretour::nn {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// The decoder with the memory that it refers to.
+struct Call : torch::CustomClassHolder {
+  kernels::TourDecoder decoder;
+  std::vector<std::int32_t> tours;
+  std::vector<std::int32_t> places;
+  Tensor coordinates;
+  std::shared_ptr<const PackedLinear> out;
+};
+
+float* data_or_null(const Tensor& x) {
+  return x.numel() > 0 ? x.data_ptr<float>() : nullptr;
+}
+
+class DecoderFunction : public torch::autograd::Function<DecoderFunction> {
+ public:
+  // An empty placeholder or weight stands for none.
+  static Tensor forward(AutogradContext* context, const Tensor& shares, const Tensor& placeholder,
+                        const Tensor& out_weight, const c10::intrusive_ptr<Call>& call) {
+    const kernels::TourDecoder& decoder = call->decoder;
+    const auto num_rows = static_cast<std::int64_t>(decoder.num_rows());
+    const auto dim = static_cast<std::int64_t>(decoder.pointer.dim);
+    const auto options = shares.options().requires_grad(false);
+    Tensor results = torch::empty({num_rows}, options);
+    const Tensor glimpses = torch::empty({decoder.glimpse ? num_rows : 0, dim}, options);
+    decoder.log_probs(shares.data_ptr<float>(), data_or_null(placeholder), results.data_ptr<float>(),
+                      data_or_null(glimpses));
+    context->save_for_backward({shares, placeholder, out_weight, glimpses});
+    context->saved_data["call"] = c10::IValue::make_capsule(call);
+    return results;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto& call = static_cast<const Call&>(*context->saved_data["call"].toCapsule());
+    const variable_list saved = context->get_saved_variables();
+    const Tensor incoming = gradients[0].contiguous();
+    Tensor of_shares = torch::empty_like(saved[0]);
+    Tensor of_placeholder = torch::zeros_like(saved[1]);
+    Tensor of_out = torch::zeros_like(saved[2]);
+    call.decoder.gradient(saved[0].data_ptr<float>(), data_or_null(saved[1]), data_or_null(saved[3]),
+                          incoming.data_ptr<float>(),
+                          {of_shares.data_ptr<float>(), data_or_null(of_placeholder), data_or_null(of_out)});
+    return {of_shares, of_placeholder, of_out, Tensor()};
+  }
+};
+
+void take_tours(const Tensor& tours, Call& call) {
+  const Tensor nodes = tours.to(torch::kInt32).contiguous();
+  call.tours.assign(nodes.data_ptr<std::int32_t>(), nodes.data_ptr<std::int32_t>() + nodes.numel());
+  call.places.resize(call.tours.size());
+  const auto num_nodes = static_cast<std::size_t>(tours.size(2));
+  for (std::size_t i = 0; i < call.tours.size(); ++i) {
+    call.places[i / num_nodes * num_nodes + static_cast<std::size_t>(call.tours[i])] =
+        static_cast<std::int32_t>(i % num_nodes);
+  }
+  kernels::TourDecoder& decoder = call.decoder;
+  decoder.num_instances = static_cast<std::size_t>(tours.size(0));
+  decoder.num_tours = static_cast<std::size_t>(tours.size(1));
+  decoder.num_nodes = num_nodes;
+  decoder.tours = call.tours;
+  decoder.places = call.places;
+}
+
+}  // namespace
+
+Tensor kernel_tour_log_probs(const Tensor& shares, const Tensor& placeholder, const Tensor& out_weight,
+                             const Tensor& tours, const Tensor& coordinates, const DecoderForm& form,
+                             const Packing& packing) {
+  auto call = c10::make_intrusive<Call>();
+  kernels::TourDecoder& decoder = call->decoder;
+  decoder.shares = form.shares;
+  decoder.pointer = form.pointer;
+  decoder.precision = packing.precision;
+  decoder.first_step = static_cast<std::size_t>(form.first_step);
+  take_tours(tours, *call);
+  if (coordinates.defined()) {
+    call->coordinates = coordinates.detach().contiguous();
+    decoder.coordinates = call->coordinates.data_ptr<float>();
+  }
+  if (form.glimpse) {
+    call->out = packed_linear(out_weight, torch::empty({0}), packing);
+    decoder.glimpse = kernels::GlimpseProjection{*form.glimpse, &call->out->forward, &call->out->backward};
+  }
+  const Tensor none = torch::empty({0}, shares.options().requires_grad(false));
+  return DecoderFunction::apply(shares.contiguous(), placeholder.defined() ? placeholder.contiguous() : none,
+                                out_weight.defined() ? out_weight.contiguous() : none, call)
+      .view({tours.size(0), tours.size(1), tours.size(2) - form.first_step});
+}
+
+}  // namespace puretour::nn
