@@ -11,6 +11,7 @@
 #include "puretour/infer/choice.h"
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/attention.h"
+#include "puretour/kernels/decode_step.h"
 #include "puretour/kernels/rows.h"
 
 namespace puretour {
@@ -89,15 +90,12 @@ AttentionModel::AttentionModel(const Checkpoint& checkpoint, kernels::Precision 
   const std::size_t head_dim = dim / config_.num_heads;
   const double key_scale = 1 / std::sqrt(static_cast<double>(head_dim));
   const double score_scale = 1 / std::sqrt(static_cast<double>(dim));
+  const std::vector<double> folded = folded_product(out, std::span(projection).subspan(2 * dim * dim), dim);
   for (std::size_t k = 0; k < dim; ++k) {
     for (std::size_t c = 0; c < dim; ++c) {
       node_projection_.matrix.set(k, c, static_cast<float>(projection[c * dim + k] * key_scale));
       node_projection_.matrix.set(k, dim + c, projection[(dim + c) * dim + k]);
-      double folded = 0;
-      for (std::size_t i = 0; i < dim; ++i) {
-        folded += static_cast<double>(out[i * dim + c]) * static_cast<double>(projection[(2 * dim + i) * dim + k]);
-      }
-      node_projection_.matrix.set(k, 2 * dim + c, static_cast<float>(folded * score_scale));
+      node_projection_.matrix.set(k, 2 * dim + c, static_cast<float>(folded[k * dim + c] * score_scale));
       node_projection_.matrix.set(k, 3 * dim + c, step_context[c * 2 * dim + dim + k]);
     }
   }
@@ -153,19 +151,16 @@ class EncodedForAttentionModel final : public EncodedInstance {
     const std::size_t dim = model_.config_.embedding_dim;
     kernels::AlignedVector<float> projected(num_nodes_ * 4 * dim);
     kernels::apply_linear(model_.node_projection_, embeddings_.data(), num_nodes_, projected.data(), threads);
-    glimpse_keys_ = PackedMatrix(dim, num_nodes_);
-    score_keys_ = PackedMatrix(dim, num_nodes_);
+    glimpse_keys_ = PackedMatrix::from_columns(projected.data(), 4 * dim, dim, num_nodes_);
+    score_keys_ = PackedMatrix::from_columns(projected.data() + 2 * dim, 4 * dim, dim, num_nodes_);
     glimpse_values_.resize(value_blocks() * num_nodes_ * kBlock);
     last_context_.resize(num_nodes_ * dim);
     for (std::size_t i = 0; i < num_nodes_; ++i) {
       const float* row = projected.data() + i * 4 * dim;
-      for (std::size_t c = 0; c < dim; ++c) {
-        glimpse_keys_.set(c, i, row[c]);
-        score_keys_.set(c, i, row[2 * dim + c]);
-      }
       for (std::size_t head = 0; head < model_.config_.num_heads; ++head) {
-        for (std::size_t c = 0; c < head_dim(); ++c) {
-          glimpse_values_[value_index(head, c, i)] = row[dim + head * head_dim() + c];
+        for (std::size_t c = 0; c < head_dim(); c += kBlock) {
+          std::copy_n(row + dim + head * head_dim() + c, std::min(kBlock, head_dim() - c),
+                      glimpse_values_.data() + value_index(head, c, i));
         }
       }
       std::copy_n(row + 3 * dim, dim, last_context_.begin() + static_cast<std::ptrdiff_t>(i * dim));
@@ -188,12 +183,7 @@ class EncodedForAttentionModel final : public EncodedInstance {
   }
 
   void compute_graph_context(const StageObserver& observer) {
-    std::vector<float> mean(dim());
-    for (std::size_t c = 0; c < dim(); ++c) {
-      double sum = 0;
-      for (std::size_t i = 0; i < num_nodes_; ++i) sum += static_cast<double>(embeddings_[i * dim() + c]);
-      mean[c] = static_cast<float>(sum / static_cast<double>(num_nodes_));
-    }
+    const std::vector<float> mean = mean_of_rows(embeddings_, dim());
     graph_context_.resize(dim());
     model_.graph_context_.apply(mean.data(), 1, graph_context_.data());
     if (!observer) return;
@@ -228,7 +218,7 @@ class EncodedForAttentionModel::Decoder {
         nodes_(instance.num_nodes_),
         slot_of_(instance.num_nodes_),
         query_(instance.dim()),
-        attention_(kernels::padded(instance.num_nodes_)),
+        attention_(instance.model_.config_.num_heads * kernels::padded(instance.num_nodes_)),
         glimpse_(instance.dim()),
         scores_(kernels::padded(instance.num_nodes_)) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -252,8 +242,7 @@ class EncodedForAttentionModel::Decoder {
       observer("glimpse", projected, projected.size());
     }
     const std::size_t count = nodes_.size();
-    kernels::multiply(glimpse_.data(), 1, in_.dim(), kernels::view_of(score_keys_, 0, in_.dim(), count), nullptr,
-                      scores_.data(), scores_.size());
+    kernels::multiply_row(glimpse_.data(), kernels::view_of(score_keys_, 0, in_.dim(), count), scores_.data());
     kernels::clipped_tanh(scores_.data(), count, static_cast<float>(in_.model_.config_.tanh_clip));
     observe(observer, "scores", std::span(scores_).first(count), count);
     return std::span(scores_).first(count);
@@ -293,16 +282,19 @@ class EncodedForAttentionModel::Decoder {
   void compute_glimpse() {
     const std::size_t count = nodes_.size();
     const std::size_t head_dim = in_.head_dim();
-    for (std::size_t head = 0; head < in_.model_.config_.num_heads; ++head) {
+    const std::size_t num_heads = in_.model_.config_.num_heads;
+    const std::size_t stride = attention_.size() / num_heads;
+    kernels::multiply_heads(query_.data(), kernels::view_of(glimpse_keys_, 0, in_.dim(), count), num_heads, head_dim,
+                            attention_.data(), stride);
+    for (std::size_t head = 0; head < num_heads; ++head) {
       const std::size_t first = head * head_dim;
-      kernels::multiply(query_.data() + first, 1, head_dim, kernels::view_of(glimpse_keys_, first, head_dim, count),
-                        nullptr, attention_.data(), attention_.size());
+      float* weights = attention_.data() + head * stride;
       float largest = 0;
       float sum = 0;
-      kernels::exponentials(attention_.data(), count, &largest, &sum);
+      kernels::exponentials(weights, count, &largest, &sum);
       for (std::size_t c = 0; c < head_dim; c += kBlock) {
         float out[kBlock];
-        kernels::weighted_sum(attention_.data(), values_.data() + in_.value_index(head, c, 0), count, out);
+        kernels::weighted_sum(weights, values_.data() + in_.value_index(head, c, 0), count, out);
         for (std::size_t i = c; i < std::min(c + kBlock, head_dim); ++i) glimpse_[first + i] = out[i - c] / sum;
       }
     }
@@ -317,7 +309,7 @@ class EncodedForAttentionModel::Decoder {
   std::vector<float> first_share_;    // of the query: graph, and the first node once there is one
   NodeId last_ = -1;
   kernels::AlignedVector<float> query_;
-  kernels::AlignedVector<float> attention_;
+  kernels::AlignedVector<float> attention_;  // by head
   kernels::AlignedVector<float> glimpse_;
   kernels::AlignedVector<float> scores_;
 };

@@ -11,6 +11,7 @@
 #include "puretour/infer/choice.h"
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/attention.h"
+#include "puretour/kernels/decode_step.h"
 #include "puretour/kernels/rows.h"
 #include "puretour/tour/instance.h"
 
@@ -90,14 +91,11 @@ Pointerformer::Pointerformer(const Checkpoint& checkpoint, kernels::Precision pr
   const auto first = reader.values("decoder.Wq_first.weight");
   const auto visited = reader.values("decoder.W_visited.weight");
   const double scale = 1 / (static_cast<double>(config_.num_heads) * std::sqrt(static_cast<double>(dim)));
+  const std::vector<double> folded = folded_product(query_map, key, dim);
   node_projection_.matrix = PackedMatrix(dim, 4 * dim);
   for (std::size_t k = 0; k < dim; ++k) {
     for (std::size_t c = 0; c < dim; ++c) {
-      double folded = 0;
-      for (std::size_t i = 0; i < dim; ++i) {
-        folded += static_cast<double>(query_map[i * dim + c]) * static_cast<double>(key[i * dim + k]);
-      }
-      node_projection_.matrix.set(k, c, static_cast<float>(folded * scale));
+      node_projection_.matrix.set(k, c, static_cast<float>(folded[k * dim + c] * scale));
       node_projection_.matrix.set(k, dim + c, last[c * dim + k]);
       node_projection_.matrix.set(k, 2 * dim + c, first[c * dim + k]);
       node_projection_.matrix.set(k, 3 * dim + c, visited[c * dim + k]);
@@ -120,25 +118,19 @@ class EncodedForPointerformer final : public EncodedInstance {
     const std::size_t dim = model_.config_.embedding_dim;
     kernels::AlignedVector<float> projected(num_nodes_ * 4 * dim);
     kernels::apply_linear(model_.node_projection_, e.data(), num_nodes_, projected.data(), threads);
-    keys_ = PackedMatrix(dim, num_nodes_);
+    keys_ = PackedMatrix::from_columns(projected.data(), 4 * dim, dim, num_nodes_);
     last_share_.resize(num_nodes_ * dim);
     first_share_.resize(num_nodes_ * dim);
     visited_share_.resize(num_nodes_ * dim);
     for (std::size_t i = 0; i < num_nodes_; ++i) {
       const float* row = projected.data() + i * 4 * dim;
       for (std::size_t c = 0; c < dim; ++c) {
-        keys_.set(c, i, row[c]);
         last_share_[i * dim + c] = row[dim + c];
         first_share_[i * dim + c] = row[2 * dim + c];
         visited_share_[i * dim + c] = row[3 * dim + c] / static_cast<float>(num_nodes_);
       }
     }
-    std::vector<float> mean(dim);
-    for (std::size_t c = 0; c < dim; ++c) {
-      double sum = 0;
-      for (std::size_t i = 0; i < num_nodes_; ++i) sum += static_cast<double>(e[i * dim + c]);
-      mean[c] = static_cast<float>(sum / static_cast<double>(num_nodes_));
-    }
+    const std::vector<float> mean = mean_of_rows(e, dim);
     graph_query_.resize(dim);
     model_.graph_query_.apply(mean.data(), 1, graph_query_.data());
 
@@ -193,8 +185,7 @@ class EncodedForPointerformer::Decoder {
     const std::size_t dim = query_.size();
     const auto last = static_cast<std::size_t>(last_);
     for (std::size_t c = 0; c < dim; ++c) query_[c] = steady_query_[c] + in_.last_share_[last * dim + c];
-    kernels::multiply(query_.data(), 1, dim, kernels::view_of(keys_, 0, dim, count), nullptr, scores_.data(),
-                      scores_.size());
+    kernels::multiply_row(query_.data(), kernels::view_of(keys_, 0, dim, count), scores_.data());
     float here[kDistanceFeatures];
     for (std::size_t k = 0; k < kDistanceFeatures; ++k) here[k] = in_.distance_features_[k * in_.num_nodes_ + last];
     if (observer) {

@@ -52,4 +52,27 @@ LayerNorm WeightReader::layer_norm(const std::string& name, float epsilon) const
   return {tensor(name + ".weight").values, tensor(name + ".bias").values, epsilon};
 }
 
+std::vector<double> folded_product(std::span<const float> a, std::span<const float> b, std::size_t dim) {
+  std::vector<double> result(dim * dim);
+  for (std::size_t i = 0; i < dim; ++i) {
+    for (std::size_t k = 0; k < dim; ++k) {
+      const auto factor = static_cast<double>(b[i * dim + k]);
+      double* row = result.data() + k * dim;
+      for (std::size_t c = 0; c < dim; ++c) row[c] += static_cast<double>(a[i * dim + c]) * factor;
+    }
+  }
+  return result;
+}
+
+std::vector<float> mean_of_rows(std::span<const float> rows, std::size_t dim) {
+  std::vector<double> sums(dim);
+  for (std::size_t i = 0; i < rows.size(); i += dim) {
+    for (std::size_t c = 0; c < dim; ++c) sums[c] += static_cast<double>(rows[i + c]);
+  }
+  std::vector<float> means(dim);
+  const auto count = static_cast<double>(rows.size() / dim);
+  for (std::size_t c = 0; c < dim; ++c) means[c] = static_cast<float>(sums[c] / count);
+  return means;
+}
+
 }  // namespace puretour

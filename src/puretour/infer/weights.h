@@ -48,4 +48,10 @@ class WeightReader {
   kernels::Precision precision_;
 };
 
+/// For two layers of dim x dim that are folded into one: result[k * dim + c] = sum over i of a[i][c] b[i][k].
+std::vector<double> folded_product(std::span<const float> a, std::span<const float> b, std::size_t dim);
+
+/// The mean of all rows of `dim` values, summed in double.
+std::vector<float> mean_of_rows(std::span<const float> rows, std::size_t dim);
+
 }  // namespace puretour

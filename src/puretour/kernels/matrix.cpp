@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "puretour/kernels/panels.h"
+
 namespace puretour::kernels {
 namespace {
 
@@ -214,11 +216,13 @@ PackedMatrix PackedMatrix::from_rows(std::span<const float> values, std::size_t 
 
 PackedMatrix PackedMatrix::from_columns(std::span<const float> values, std::size_t depth, std::size_t columns) {
   assert(values.size() >= depth * columns);
+  return from_columns(values.data(), depth, depth, columns);
+}
+
+PackedMatrix PackedMatrix::from_columns(const float* values, std::size_t stride, std::size_t depth,
+                                        std::size_t columns) {
   PackedMatrix packed(depth, columns);
-  for (std::size_t c = 0; c < columns; ++c) {
-    float* to = packed.values_.data() + packed.index(0, c);
-    for (std::size_t k = 0; k < depth; ++k) to[k * kBlock] = values[c * depth + k];
-  }
+  pack_rows_as_columns(values, stride, columns, depth, packed.values_.data());
   return packed;
 }
 

@@ -23,6 +23,8 @@ class PackedMatrix {
   static PackedMatrix from_rows(std::span<const float> values, std::size_t depth, std::size_t columns);
   /// `values` is [columns][depth], as linear layers store their weight (out, in).
   static PackedMatrix from_columns(std::span<const float> values, std::size_t depth, std::size_t columns);
+  /// Column c begins at values + c * stride.
+  static PackedMatrix from_columns(const float* values, std::size_t stride, std::size_t depth, std::size_t columns);
 
   [[nodiscard]] std::size_t depth() const { return depth_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }

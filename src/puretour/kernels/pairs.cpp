@@ -67,8 +67,9 @@ PURETOUR_VECTORISED void round_single_plain(const float* first, std::size_t coun
 
 #if defined(__x86_64__)
 // Words are exchanged between ever larger blocks.
-__attribute__((target("avx512f"))) void transpose_block_avx512(const std::uint32_t* from, std::size_t from_stride,
-                                                               std::uint32_t* to, std::size_t to_stride) {
+template <class Word>
+__attribute__((target("avx512f"))) void transpose_block_avx512(const Word* from, std::size_t from_stride, Word* to,
+                                                               std::size_t to_stride) {
   constexpr __mmask8 kAllOfEight = 0xFF;
   __m512i x[kBlock];
   __m512i y[kBlock];
@@ -269,13 +270,26 @@ void round_single(const float* first, std::size_t count, std::uint32_t* out) {
   round_single_plain(first, count, out);
 }
 
-void transpose_block(const std::uint32_t* from, std::size_t from_stride, std::uint32_t* to, std::size_t to_stride) {
+namespace {
+
+template <class Word>
+void transpose_words(const Word* from, std::size_t from_stride, Word* to, std::size_t to_stride) {
 #if defined(__x86_64__)
   if (active_isa() >= Isa::kAvx512) return transpose_block_avx512(from, from_stride, to, to_stride);
 #endif
   for (std::size_t r = 0; r < kBlock; ++r) {
     for (std::size_t c = 0; c < kBlock; ++c) to[c * to_stride + r] = from[r * from_stride + c];
   }
+}
+
+}  // namespace
+
+void transpose_block(const std::uint32_t* from, std::size_t from_stride, std::uint32_t* to, std::size_t to_stride) {
+  transpose_words(from, from_stride, to, to_stride);
+}
+
+void transpose_block(const float* from, std::size_t from_stride, float* to, std::size_t to_stride) {
+  transpose_words(from, from_stride, to, to_stride);
 }
 
 void round_row_pairs(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns,

@@ -52,6 +52,7 @@ void turn_pairs(const std::uint32_t* pairs, std::size_t num_pairs, std::size_t c
 
 /// to[c][r] = from[r][c] for sixteen rows and columns of 32 bits.
 void transpose_block(const std::uint32_t* from, std::size_t from_stride, std::uint32_t* to, std::size_t to_stride);
+void transpose_block(const float* from, std::size_t from_stride, float* to, std::size_t to_stride);
 
 /// The product by the best instructions that this CPU has; see PairProduct for what must be zero.
 void multiply_pairs(const PairProduct& product);

@@ -58,10 +58,10 @@ Batch make_batch(std::uint64_t seed, Purpose purpose, std::uint64_t number, std:
   return batch;
 }
 
-BatchTours roll_out(const Policy& policy, const Batch& batch, std::span<const float> embeddings, const TourPlan& plan) {
+BatchTours roll_out(const Policy& policy, const Batch& batch, std::span<const std::span<const float>> embeddings,
+                    const TourPlan& plan) {
   const std::size_t n = batch.num_nodes;
   const std::size_t num_views = batch.num_views();
-  const std::size_t row = num_views == 0 ? 0 : embeddings.size() / num_views;
   const auto purpose = static_cast<std::uint64_t>(plan.purpose);
   const std::uint64_t starts_stream = plan.of_baseline ? kBaselineStarts : kStarts;
   std::vector<NodeId> shared_starts(n);
@@ -81,7 +81,7 @@ BatchTours roll_out(const Policy& policy, const Batch& batch, std::span<const fl
     std::vector<NodeId> starts((end - begin) * plan.tours);
     for (std::size_t v = begin; v < end; ++v) {
       encoded.push_back(embeddings.empty() ? policy.encode(batch.view(v), {})
-                                           : policy.with_embeddings(batch.view(v), embeddings.subspan(v * row, row)));
+                                           : policy.with_embeddings(batch.view(v), embeddings[v]));
       const std::size_t global_view = batch.first_instance * batch.copies + v;
       for (std::size_t g = 0; g < plan.tours; ++g) {
         NodeId& start = starts[tasks.size()];

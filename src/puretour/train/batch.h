@@ -63,7 +63,9 @@ struct BatchTours {
   std::vector<double> lengths;  // of each tour, in the coordinates of the instance
 };
 
-/// Tours of all views. `embeddings` are those of the nodes of all views, or empty: then the policy encodes them itself.
-BatchTours roll_out(const Policy& policy, const Batch& batch, std::span<const float> embeddings, const TourPlan& plan);
+/// Tours of all views. `embeddings` are those of the nodes, for every view, or empty: then the policy encodes them
+/// itself.
+BatchTours roll_out(const Policy& policy, const Batch& batch, std::span<const std::span<const float>> embeddings,
+                    const TourPlan& plan);
 
 }  // namespace puretour::train

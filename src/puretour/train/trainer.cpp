@@ -178,12 +178,16 @@ BatchTours Trainer::sample_tours(const Batch& batch, const std::vector<std::vect
   plan.threads = threads_;
   const std::unique_ptr<Policy> current = policy(product_precision(recipe_));
   if (!network_->embedding_part()) return roll_out(*current, batch, {}, plan);
-  std::vector<Tensor> parts;
-  parts.reserve(encoded.size());
-  for (const std::vector<Tensor>& share : encoded) parts.push_back(share[*network_->embedding_part()].detach());
-  const Tensor embeddings = torch::cat(parts).to(torch::kCPU, torch::kFloat32).contiguous();
-  const std::span values(embeddings.data_ptr<float>(), static_cast<std::size_t>(embeddings.numel()));
-  return roll_out(*current, batch, values, plan);
+  std::vector<Tensor> shares;
+  std::vector<std::span<const float>> embeddings;
+  for (const std::vector<Tensor>& share : encoded) {
+    shares.push_back(share[*network_->embedding_part()].detach().to(torch::kCPU, torch::kFloat32).contiguous());
+    const auto size = static_cast<std::size_t>(shares.back().stride(0));
+    for (std::int64_t i = 0; i < shares.back().size(0); ++i) {
+      embeddings.emplace_back(shares.back().data_ptr<float>() + static_cast<std::size_t>(i) * size, size);
+    }
+  }
+  return roll_out(*current, batch, embeddings, plan);
 }
 
 double Trainer::add_gradients(const std::vector<std::vector<Tensor>>& encoded, const Tensor& tours,
@@ -193,22 +197,31 @@ double Trainer::add_gradients(const std::vector<std::vector<Tensor>>& encoded, c
     sums[k] = add_gradient(*copies_[k], encoded[k], share_of(tours, k, copies_.size()),
                            share_of(coefficients, k, copies_.size()));
   });
-  const torch::NoGradGuard no_grad;
-  const std::vector<Tensor> parameters = network_->parameters();
-  double total = sums[0];
-  for (std::size_t k = 1; k < copies_.size(); ++k) {
-    total += sums[k];
-    const std::vector<Tensor> of_copy = copies_[k]->parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (!of_copy[i].grad().defined()) continue;
-      if (parameters[i].grad().defined()) {
-        parameters[i].grad().add_(of_copy[i].grad());
-      } else {
-        parameters[i].mutable_grad() = of_copy[i].grad().clone();
+  add_up_gradients();
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return total;
+}
+
+// The gradients of all copies, in their order, become those of the network: every member takes some of the parameters.
+void Trainer::add_up_gradients() {
+  std::vector<std::vector<Tensor>> parameters;
+  for (const auto& copy : copies_) parameters.push_back(copy->parameters());
+  group_->run([&](std::size_t k) {
+    const torch::NoGradGuard no_grad;
+    for (std::size_t i = k; i < parameters[0].size(); i += copies_.size()) {
+      Tensor& sum = parameters[0][i].mutable_grad();
+      for (std::size_t c = 1; c < copies_.size(); ++c) {
+        const Tensor& gradient = parameters[c][i].grad();
+        if (!gradient.defined()) continue;
+        if (sum.defined()) {
+          sum.add_(gradient);
+        } else {
+          sum = gradient.clone();
+        }
       }
     }
-  }
-  return total;
+  });
 }
 
 // Gradients are sums over all processes. Statistics of batch normalisations are those of each process's own share, and

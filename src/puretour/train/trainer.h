@@ -96,6 +96,7 @@ class Trainer {
   [[nodiscard]] BatchTours sample_tours(const Batch& batch, const std::vector<std::vector<nn::Tensor>>& encoded) const;
   double add_gradients(const std::vector<std::vector<nn::Tensor>>& encoded, const nn::Tensor& tours,
                        const nn::Tensor& coefficients);
+  void add_up_gradients();
   void share_gradients();
 
   Recipe recipe_;
