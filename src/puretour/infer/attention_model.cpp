@@ -67,9 +67,11 @@ AttentionModel::AttentionModel(const Checkpoint& checkpoint, kernels::Precision 
   for (std::size_t l = 0; l < config_.num_layers; ++l) {
     const std::string prefix = fmt::format("embedder.layers.{}.", l);
     Layer layer;
-    layer.query_key_value = query_key_value(reader, prefix + "0.module.", config_);
-    layer.attention_out.matrix = PackedMatrix::from_rows(reader.values(prefix + "0.module.W_out"), dim, dim);
-    layer.attention_out.set_precision(precision);
+    layer.attention.project_in = query_key_value(reader, prefix + "0.module.", config_);
+    layer.attention.project_out.matrix = PackedMatrix::from_rows(reader.values(prefix + "0.module.W_out"), dim, dim);
+    layer.attention.project_out.set_precision(precision);
+    const std::size_t width = dim / config_.num_heads;
+    layer.attention.shape = {config_.num_heads, width, 1 / std::sqrt(static_cast<float>(width))};
     layer.norm1 = reader.batch_norm(prefix + "1.normalizer");
     layer.feed_forward = {reader.linear(prefix + "2.module.0"), reader.linear(prefix + "2.module.2"),
                           kernels::Activation::kRelu};
@@ -121,15 +123,13 @@ kernels::AlignedVector<float> AttentionModel::encode_nodes(std::span<const Point
   kernels::AlignedVector<float> qkv(n * 3 * dim);
   embedding_.apply(coordinates.data(), n, h.data());
   observe(observer, "h0", h, dim);
-  const std::size_t head_dim = dim / config_.num_heads;
-  const kernels::AttentionShape shape{config_.num_heads, head_dim, 1 / std::sqrt(static_cast<float>(head_dim))};
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     if (options.deadline.expired()) return {};
     const Layer& layer = layers_[l];
     const auto report = [&](const char* stage) { observe(observer, fmt::format("L{} {}", l, stage), h, dim); };
-    kernels::apply_linear(layer.query_key_value, h.data(), n, qkv.data(), threads);
-    kernels::self_attention(qkv.data(), n, shape, attended.data(), threads, precision_);
-    kernels::apply_linear(layer.attention_out, attended.data(), n, change.data(), threads);
+    kernels::apply_linear(layer.attention.project_in, h.data(), n, qkv.data(), threads);
+    kernels::self_attention(qkv.data(), n, layer.attention.shape, attended.data(), threads, precision_);
+    kernels::apply_linear(layer.attention.project_out, attended.data(), n, change.data(), threads);
     kernels::add(h.data(), change.data(), h.size());
     report("h+MHA");
     layer.norm1.apply(h.data(), n);
@@ -143,20 +143,43 @@ kernels::AlignedVector<float> AttentionModel::encode_nodes(std::span<const Point
   return h;
 }
 
+kernels::AlignedVector<float> AttentionModel::encode_all(std::span<const std::span<const Point>> instances) const {
+  std::vector<float> coordinates;
+  std::vector<kernels::Group> groups;
+  std::size_t num_rows = 0;
+  for (const std::span<const Point> points : instances) {
+    groups.push_back({num_rows, points.size(), num_rows, points.size()});
+    num_rows += points.size();
+    for (const Point p : points) {
+      coordinates.push_back(static_cast<float>(p.x));
+      coordinates.push_back(static_cast<float>(p.y));
+    }
+  }
+  kernels::AlignedVector<float> h(num_rows * config_.embedding_dim);
+  kernels::AlignedVector<float> attended(h.size());
+  embedding_.apply(coordinates.data(), num_rows, h.data());
+  for (const Layer& layer : layers_) {
+    kernels::attention_block(layer.attention, groups, h.data(), h.data(), attended.data());
+    layer.norm1.apply(attended.data(), num_rows);
+    layer.feed_forward.apply(attended.data(), num_rows, h.data(), 1, attended.data());
+    layer.norm2.apply(h.data(), num_rows);
+  }
+  return h;
+}
+
 class EncodedForAttentionModel final : public EncodedInstance {
  public:
-  EncodedForAttentionModel(const AttentionModel& model, kernels::AlignedVector<float> h, int threads,
+  // `projected` are the rows of h after node_projection_.
+  EncodedForAttentionModel(const AttentionModel& model, kernels::AlignedVector<float> h, const float* projected,
                            const StageObserver& observer)
       : model_(model), num_nodes_(h.size() / model.config_.embedding_dim), embeddings_(std::move(h)) {
     const std::size_t dim = model_.config_.embedding_dim;
-    kernels::AlignedVector<float> projected(num_nodes_ * 4 * dim);
-    kernels::apply_linear(model_.node_projection_, embeddings_.data(), num_nodes_, projected.data(), threads);
-    glimpse_keys_ = PackedMatrix::from_columns(projected.data(), 4 * dim, dim, num_nodes_);
-    score_keys_ = PackedMatrix::from_columns(projected.data() + 2 * dim, 4 * dim, dim, num_nodes_);
+    glimpse_keys_ = PackedMatrix::from_columns(projected, 4 * dim, dim, num_nodes_);
+    score_keys_ = PackedMatrix::from_columns(projected + 2 * dim, 4 * dim, dim, num_nodes_);
     glimpse_values_.resize(value_blocks() * num_nodes_ * kBlock);
     last_context_.resize(num_nodes_ * dim);
     for (std::size_t i = 0; i < num_nodes_; ++i) {
-      const float* row = projected.data() + i * 4 * dim;
+      const float* row = projected + i * 4 * dim;
       for (std::size_t head = 0; head < model_.config_.num_heads; ++head) {
         for (std::size_t c = 0; c < head_dim(); c += kBlock) {
           std::copy_n(row + dim + head * head_dim() + c, std::min(kBlock, head_dim() - c),
@@ -338,16 +361,41 @@ std::unique_ptr<EncodedInstance> AttentionModel::encode(std::span<const Point> p
   if (points.empty()) throw InputError("attention model: the instance has no nodes");
   kernels::AlignedVector<float> h = encode_nodes(points, options);
   if (h.empty()) return nullptr;
-  return std::make_unique<EncodedForAttentionModel>(*this, std::move(h), options.threads, options.observer);
+  kernels::AlignedVector<float> projected(points.size() * node_projection_.outputs());
+  kernels::apply_linear(node_projection_, h.data(), points.size(), projected.data(), options.threads);
+  return std::make_unique<EncodedForAttentionModel>(*this, std::move(h), projected.data(), options.observer);
 }
 
 std::unique_ptr<EncodedInstance> AttentionModel::with_embeddings(std::span<const Point> points,
                                                                  std::span<const float> embeddings) const {
-  if (points.empty() || embeddings.size() != points.size() * config_.embedding_dim) {
-    throw InternalError("AttentionModel: not one embedding per node");
+  return std::move(encode_together(std::span(&points, 1), std::span(&embeddings, 1)).front());
+}
+
+std::vector<std::unique_ptr<EncodedInstance>> AttentionModel::encode_together(
+    std::span<const std::span<const Point>> instances, std::span<const std::span<const float>> embeddings) const {
+  const std::size_t dim = config_.embedding_dim;
+  kernels::AlignedVector<float> h;
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    if (instances[i].empty()) throw InputError("attention model: the instance has no nodes");
+    if (embeddings.empty()) continue;
+    if (embeddings[i].size() != instances[i].size() * dim) {
+      throw InternalError("AttentionModel: not one embedding per node");
+    }
+    h.insert(h.end(), embeddings[i].begin(), embeddings[i].end());
   }
-  return std::make_unique<EncodedForAttentionModel>(
-      *this, kernels::AlignedVector<float>(embeddings.begin(), embeddings.end()), 1, StageObserver());
+  if (embeddings.empty()) h = encode_all(instances);
+  kernels::AlignedVector<float> projected(h.size() / dim * node_projection_.outputs());
+  node_projection_.apply(h.data(), h.size() / dim, projected.data());
+  std::vector<std::unique_ptr<EncodedInstance>> results;
+  std::size_t row = 0;
+  for (const std::span<const Point> points : instances) {
+    const float* begin = h.data() + row * dim;
+    results.push_back(std::make_unique<EncodedForAttentionModel>(
+        *this, kernels::AlignedVector<float>(begin, begin + points.size() * dim),
+        projected.data() + row * node_projection_.outputs(), StageObserver()));
+    row += points.size();
+  }
+  return results;
 }
 
 }  // namespace puretour

@@ -23,6 +23,16 @@ std::vector<Point> Policy::scaled(std::span<const Point> points) const {
   return normalised_to_unit_square(points);
 }
 
+std::vector<std::unique_ptr<EncodedInstance>> Policy::encode_together(
+    std::span<const std::span<const Point>> instances, std::span<const std::span<const float>> embeddings) const {
+  std::vector<std::unique_ptr<EncodedInstance>> results;
+  results.reserve(instances.size());
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    results.push_back(embeddings.empty() ? encode(instances[i], {}) : with_embeddings(instances[i], embeddings[i]));
+  }
+  return results;
+}
+
 std::vector<Rollout> Policy::roll_out_together(std::span<RolloutTask> tasks) const {
   std::vector<Rollout> results;
   results.reserve(tasks.size());

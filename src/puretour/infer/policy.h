@@ -83,7 +83,12 @@ class Policy {
   [[nodiscard]] virtual std::unique_ptr<EncodedInstance> with_embeddings(std::span<const Point> points,
                                                                          std::span<const float> embeddings) const = 0;
 
-  /// A good number of tasks for roll_out_together.
+  /// Several small instances at once, on one thread: each as encode() or, with embeddings for every instance,
+  /// with_embeddings() gives it, up to rounding. What an instance becomes does not depend on the others.
+  [[nodiscard]] virtual std::vector<std::unique_ptr<EncodedInstance>> encode_together(
+      std::span<const std::span<const Point>> instances, std::span<const std::span<const float>> embeddings = {}) const;
+
+  /// A good number of instances for encode_together and of tasks for roll_out_together.
   [[nodiscard]] virtual std::size_t rollouts_together() const { return 1; }
 
   /// Tours of instances that this policy encoded, on one thread. Each is what roll_out() of its instance gives, bit by

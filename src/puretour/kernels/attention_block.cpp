@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/attention_block.h"
 
-#include <algorithm>
-
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/amx.h"
 #include "puretour/kernels/group_chunks.h"
@@ -68,10 +66,10 @@ void attention_block_gradient(const AttentionBlock& block, const TransposedAtten
     transposed.project_out.apply(incoming, rows, work.attended_gradient.data());
     const float* qkv = work.qkv.data();
     float* qkv_gradient = room(work.qkv_gradient, rows * stride);
-    std::fill_n(qkv_gradient, rows * stride, 0.0F);
     group_attention_gradient(chunk.groups, block.shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
                              {work.attended_gradient.data(), dim}, {qkv_gradient, stride}, {qkv_gradient + dim, stride},
-                             {qkv_gradient + 2 * dim, stride}, block.precision(), {work.attended.data(), dim});
+                             {qkv_gradient + 2 * dim, stride}, block.precision(), {work.attended.data(), dim},
+                             KeyGradients::kWrite);
     add_product(incoming, dim, dim, work.attended.data(), dim, dim, rows, sums.out_weight, dim);
     if (sums.out_bias != nullptr) add_column_sums(incoming, rows, dim, dim, sums.out_bias);
     add_product(qkv_gradient, stride, stride, in, dim, dim, rows, sums.in_weight, dim);

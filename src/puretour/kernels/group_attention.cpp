@@ -97,10 +97,19 @@ void group_attention(std::span<const Group> groups, const AttentionShape& shape,
 
 void group_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
                               Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
-                              MutableRows value_gradient, Precision precision, MutableRows out) {
+                              MutableRows value_gradient, Precision precision, MutableRows out,
+                              KeyGradients key_gradients) {
   if (precision == Precision::kBfloat16 && tiles_take(shape)) {
     return tile_attention_gradient(groups, shape, queries, keys, values, out_gradient, query_gradient, key_gradient,
-                                   value_gradient, out);
+                                   value_gradient, out, key_gradients);
+  }
+  if (key_gradients == KeyGradients::kWrite) {
+    for (const Group& group : groups) {
+      for (std::size_t r = group.key_begin; r < group.key_begin + group.num_keys; ++r) {
+        std::fill_n(key_gradient.data + r * key_gradient.stride, shape.dim(), 0.0F);
+        std::fill_n(value_gradient.data + r * value_gradient.stride, shape.dim(), 0.0F);
+      }
+    }
   }
   if (out.data != nullptr) group_attention(groups, shape, queries, keys, values, out, precision);
   Workspace work(groups, shape.head_dim);

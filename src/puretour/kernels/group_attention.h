@@ -41,11 +41,15 @@ struct MutableRows {
 void group_attention(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys, Rows values,
                      MutableRows out, Precision precision = Precision::kFloat);
 
-/// From the gradient of `out`: writes that of the queries, adds those of keys and values (which groups may share).
-/// Writes `out` too, if it is given: cheaper than computing it once more.
+/// What happens to the gradients of keys and values: added to what is there, as groups may share keys, or written over
+/// it, where every group has keys of its own.
+enum class KeyGradients : std::uint8_t { kAdd, kWrite };
+
+/// From the gradient of `out`: writes that of the queries, adds or writes those of keys and values. Writes `out` too,
+/// if it is given: cheaper than computing it once more.
 void group_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
                               Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
-                              MutableRows value_gradient, Precision precision = Precision::kFloat,
-                              MutableRows out = {});
+                              MutableRows value_gradient, Precision precision = Precision::kFloat, MutableRows out = {},
+                              KeyGradients key_gradients = KeyGradients::kAdd);
 
 }  // namespace puretour::kernels

@@ -412,8 +412,15 @@ void sum_over_queries(const AlignedVector<std::uint32_t>& rows, const AlignedVec
                   sums.data(), kDim, rows_to_write(item), kDim});
 }
 
-PURETOUR_TILE_TARGET void add_sums(const AlignedVector<float>& sums, std::size_t count, float* rows,
+// `write`: over what is there.
+PURETOUR_TILE_TARGET void add_sums(const AlignedVector<float>& sums, std::size_t count, bool write, float* rows,
                                    std::size_t stride) {
+  if (write) {
+    for (std::size_t r = 0; r < count; ++r) {
+      _mm512_storeu_ps(rows + r * stride, _mm512_load_ps(sums.data() + r * kDim));
+    }
+    return;
+  }
   for (std::size_t r = 0; r < count; ++r) {
     const __m512 sum = _mm512_add_ps(_mm512_loadu_ps(rows + r * stride), _mm512_load_ps(sums.data() + r * kDim));
     _mm512_storeu_ps(rows + r * stride, sum);
@@ -465,6 +472,7 @@ struct AttentionGradient {
   MutableRows key_gradient;
   MutableRows value_gradient;
   MutableRows out;  // no data: not wanted
+  KeyGradients key_gradients;
   Workspace& work;
 
   void prepare(const Item& item) {
@@ -504,8 +512,9 @@ struct AttentionGradient {
     }
   }
   void finish(const Item& item) {
-    add_sums(work.key_sums, item.group->num_keys, item.keys(key_gradient), key_gradient.stride);
-    add_sums(work.value_sums, item.group->num_keys, item.keys(value_gradient), value_gradient.stride);
+    const bool write = key_gradients == KeyGradients::kWrite && item.is_first_of_keys();
+    add_sums(work.key_sums, item.group->num_keys, write, item.keys(key_gradient), key_gradient.stride);
+    add_sums(work.value_sums, item.group->num_keys, write, item.keys(value_gradient), value_gradient.stride);
     turn_panels_back(item, work.turned_queries, nullptr, query_gradient);
     if (out.data != nullptr) turn_panels_back(item, work.turned, work.factors, out);
   }
@@ -528,12 +537,12 @@ void tile_attention(std::span<const Group> groups, const AttentionShape& shape, 
 
 void tile_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
                              Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
-                             MutableRows value_gradient, MutableRows out) {
+                             MutableRows value_gradient, MutableRows out, KeyGradients key_gradients) {
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
   work.reserve(groups, true);
-  AttentionGradient steps{shape,          queries,      keys,           values, out_gradient,
-                          query_gradient, key_gradient, value_gradient, out,    work};
+  AttentionGradient steps{shape,        queries,        keys, values,        out_gradient, query_gradient,
+                          key_gradient, value_gradient, out,  key_gradients, work};
   in_mixed_order(groups, shape.num_heads, steps);
 }
 
@@ -548,7 +557,7 @@ void tile_attention(std::span<const Group>, const AttentionShape&, Rows, Rows, R
 }
 
 void tile_attention_gradient(std::span<const Group>, const AttentionShape&, Rows, Rows, Rows, Rows, MutableRows,
-                             MutableRows, MutableRows, MutableRows) {
+                             MutableRows, MutableRows, MutableRows, KeyGradients) {
   throw InternalError("tile_attention_gradient: this CPU has no instructions for it");
 }
 

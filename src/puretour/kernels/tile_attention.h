@@ -18,6 +18,6 @@ void tile_attention(std::span<const Group> groups, const AttentionShape& shape, 
                     MutableRows out);
 void tile_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
                              Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
-                             MutableRows value_gradient, MutableRows out);
+                             MutableRows value_gradient, MutableRows out, KeyGradients key_gradients);
 
 }  // namespace puretour::kernels

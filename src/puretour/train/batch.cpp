@@ -76,12 +76,13 @@ BatchTours roll_out(const Policy& policy, const Batch& batch, std::span<const st
   // As many views at a time as have a good number of tours for the network.
   const std::size_t views_at_once = std::max<std::size_t>(1, policy.rollouts_together() / plan.tours);
   parallel_for_blocks(num_views, views_at_once, plan.threads, [&](std::size_t begin, std::size_t end) {
-    std::vector<std::unique_ptr<EncodedInstance>> encoded;
+    std::vector<std::span<const Point>> views;
+    for (std::size_t v = begin; v < end; ++v) views.push_back(batch.view(v));
+    const std::vector<std::unique_ptr<EncodedInstance>> encoded =
+        policy.encode_together(views, embeddings.empty() ? embeddings : embeddings.subspan(begin, end - begin));
     std::vector<RolloutTask> tasks;
     std::vector<NodeId> starts((end - begin) * plan.tours);
     for (std::size_t v = begin; v < end; ++v) {
-      encoded.push_back(embeddings.empty() ? policy.encode(batch.view(v), {})
-                                           : policy.with_embeddings(batch.view(v), embeddings[v]));
       const std::size_t global_view = batch.first_instance * batch.copies + v;
       for (std::size_t g = 0; g < plan.tours; ++g) {
         NodeId& start = starts[tasks.size()];
@@ -90,7 +91,7 @@ BatchTours roll_out(const Policy& policy, const Batch& batch, std::span<const st
           start = static_cast<NodeId>(Rng(plan.seed, {purpose, starts_stream, plan.number, global_view}).below(n));
         }
         RolloutTask task;
-        task.instance = encoded.back().get();
+        task.instance = encoded[v - begin].get();
         task.options.sample = plan.sample;
         if (plan.random_starts) task.options.prefix = std::span(&start, 1);
         task.rng = Rng(plan.seed, {purpose, kSamples, plan.number, global_view, g});
