@@ -143,9 +143,10 @@ void measure(Recipe recipe, int steps) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   fmt::print(
-      "{}-{} {}: {:.1f} instances/s, {:.1f} tours/s, PUPO / vanilla {:.3f}, {:.0f} GFLOPS = {:.0f} % of {:.0f}, {:.0f} "
-      "MB\n",
+      "{}-{} {}: {:.1f} instances/s (best step {:.1f}), {:.1f} tours/s, PUPO / vanilla {:.3f}, {:.0f} GFLOPS = {:.0f} "
+      "% of {:.0f}, {:.0f} MB\n",
       recipe.model, recipe.nodes, recipe.precision, static_cast<double>(recipe.batch) / seconds,
+      static_cast<double>(recipe.batch) / *std::min_element(pupo.seconds.begin(), pupo.seconds.end()),
       static_cast<double>(recipe.batch * recipe.copies * recipe.tours) / seconds, median(ratios), speed / 1e9,
       100 * speed / peak, peak / 1e9, static_cast<double>(usage.ru_maxrss) / 1024);
 
