@@ -603,7 +603,9 @@ TEST(KernelFunctions, DecodersOfTours) {
       const std::int64_t tours = pointerformer ? 5 : 2;
       DecoderForm form;
       form.first_step = pointerformer ? 1 : 0;
-      form.shares = {0, kWidth, 2 * kWidth, 3 * kWidth, {}, {}, {}, 6 * kWidth};
+      form.shares.first = kWidth;
+      form.shares.last = 2 * kWidth;
+      form.shares.score_key = 3 * kWidth;
       form.pointer = {kWidth, 0.2F, 10.0F, pointerformer ? 1e-3F : 0.0F};
       if (pointerformer) {
         form.shares.visited = 4 * kWidth;
@@ -614,21 +616,22 @@ TEST(KernelFunctions, DecodersOfTours) {
       }
       const StepsOfTours steps(random_tours(instances, tours, nodes), form.first_step);
       const Tensor coordinates = pointerformer ? torch::rand({instances, 6, nodes}, torch::kFloat32) : Tensor();
-      std::vector<Tensor> inputs = {random_tensor({instances, nodes, 6 * kDim})};
+      std::vector<Tensor> inputs = {random_tensor({instances, nodes, kDim}), random_tensor({6 * kDim, kDim}) * 0.3};
       if (pointerformer) {
-        inputs[0].narrow(2, 4 * kDim, kDim) /= static_cast<double>(nodes);  // a mean of the visited nodes, as there
+        inputs[1].narrow(0, 4 * kDim, kDim) /= static_cast<double>(nodes);  // a mean of the visited nodes, as there
       } else {
         inputs.push_back(random_tensor({kDim}));
         inputs.push_back(random_tensor({kDim, kDim}) * 0.3);
       }
       const auto in_double = [&](const auto& t) {
         return steps.for_all([&](std::int64_t b, const Tensor& order, const Tensor& visited) {
-          const auto share = [&](std::int64_t number) { return t[0][b].narrow(1, number * kDim, kDim); };  // (N, d)
+          const Tensor shares = torch::linear(t[0][b], t[1]);
+          const auto share = [&](std::int64_t number) { return shares.narrow(1, number * kDim, kDim); };  // (N, d)
           std::vector<Tensor> rows;
           for (std::int64_t step = form.first_step; step < nodes; ++step) {
             const Tensor graph = share(0).mean(0);
             if (step == 0) {
-              rows.push_back(graph + t[1]);
+              rows.push_back(graph + t[2]);
               continue;
             }
             const Tensor before = order.narrow(0, 0, step);
@@ -639,7 +642,7 @@ TEST(KernelFunctions, DecodersOfTours) {
           }
           Tensor queries = torch::stack(rows);
           if (!pointerformer) {
-            queries = torch::linear(plain_attention(queries, share(4), share(5), 2, 0.25, visited), t[2]);
+            queries = torch::linear(plain_attention(queries, share(4), share(5), 2, 0.25, visited), t[3]);
           }
           const Tensor positions = pointerformer ? coordinates[b].t().to(torch::kFloat64) : Tensor();
           return steps.log_probs_of(queries, share(3), positions, order, visited, form.pointer);
@@ -649,9 +652,9 @@ TEST(KernelFunctions, DecodersOfTours) {
         expect_same(
             inputs,
             [&](const auto& t) {
-              return kernel_tour_log_probs(t[0], pointerformer ? Tensor() : t[1], pointerformer ? Tensor() : t[2],
-                                           steps.tours, coordinates, form, precision)
-                  .flatten();
+              const DecoderWeights weights{t[1], pointerformer ? Tensor() : t[2], pointerformer ? Tensor() : t[3],
+                                           precision, precision};
+              return kernel_tour_log_probs(t[0], weights, steps.tours, coordinates, form).flatten();
             },
             in_double,
             fmt::format("{}, {} nodes, {}", pointerformer ? "Pointerformer" : "attention model", nodes,

@@ -14,8 +14,10 @@ namespace {
 
 // Kept by every thread.
 struct Workspace {
+  AlignedVector<float> shares;  // of the nodes of a few instances
+  AlignedVector<float> share_gradients;
+  // Of the steps of a few tours:
   AlignedVector<float> queries;
-  AlignedVector<float> glimpses;
   AlignedVector<float> projected;
   AlignedVector<float> projected_gradient;
   AlignedVector<float> glimpse_gradient;
@@ -29,110 +31,115 @@ Workspace& workspace() {
   return work;
 }
 
-// Tours first .. first + count - 1 of all instances, with their steps as rows numbered from 0 on.
+// Tours first_tour .. first_tour + num_tours - 1 of all instances, with their steps as rows numbered from 0 on. Their
+// nodes are numbered from those of first_instance on, as the shares in the workspace are.
 struct Chunk {
-  std::size_t first = 0;
-  std::size_t count = 0;
+  std::size_t first_instance = 0;
+  std::size_t first_tour = 0;
+  std::size_t num_tours = 0;
   std::vector<Group> steps;
   std::vector<PointerGroup> choices;
 };
 
-template <class Use>
-void for_chunks(const TourDecoder& decoder, const Use& use) {
+// Calls begin(first instance, their number) for a few instances at a time, use(chunk) for a few of their tours at a
+// time, and end(first instance, their number).
+template <class Begin, class Use, class End>
+void for_chunks(const TourDecoder& decoder, const Begin& begin, const Use& use, const End& end) {
   const std::size_t num_steps = decoder.num_steps();
-  const std::size_t all = decoder.num_instances * decoder.num_tours;
-  const std::size_t at_a_time = std::max<std::size_t>(1, kChunkRows / std::max<std::size_t>(1, num_steps));
+  const std::size_t instances_at_a_time = std::max<std::size_t>(1, kChunkRows / decoder.num_nodes);
+  const std::size_t tours_at_a_time = std::max<std::size_t>(1, kChunkRows / num_steps);
   Chunk chunk;
-  for (std::size_t first = 0; first < all; first += at_a_time) {
-    chunk.first = first;
-    chunk.count = std::min(at_a_time, all - first);
-    chunk.steps.clear();
-    chunk.choices.clear();
-    for (std::size_t i = 0; i < chunk.count; ++i) {
-      const std::size_t tour = first + i;
-      const std::size_t instance = tour / decoder.num_tours;
-      const std::size_t begin = tour * decoder.num_nodes;
-      const Group rows{i * num_steps,
-                       num_steps,
-                       instance * decoder.num_nodes,
-                       decoder.num_nodes,
-                       decoder.places.data() + begin,
-                       static_cast<std::int32_t>(decoder.first_step)};
-      PointerGroup choice;
-      choice.rows = rows;
-      choice.chosen = decoder.tours.data() + begin + decoder.first_step;
-      if (decoder.coordinates != nullptr) {
-        choice.coordinates = decoder.coordinates + instance * kDistanceDims * decoder.num_nodes;
-        choice.here = choice.chosen - 1;
+  for (std::size_t first = 0; first < decoder.num_instances; first += instances_at_a_time) {
+    const std::size_t num_instances = std::min(instances_at_a_time, decoder.num_instances - first);
+    begin(first, num_instances);
+    chunk.first_instance = first;
+    const std::size_t end_of_tours = (first + num_instances) * decoder.num_tours;
+    for (chunk.first_tour = first * decoder.num_tours; chunk.first_tour < end_of_tours;
+         chunk.first_tour += chunk.num_tours) {
+      chunk.num_tours = std::min(tours_at_a_time, end_of_tours - chunk.first_tour);
+      chunk.steps.clear();
+      chunk.choices.clear();
+      for (std::size_t i = 0; i < chunk.num_tours; ++i) {
+        const std::size_t tour = chunk.first_tour + i;
+        const std::size_t instance = tour / decoder.num_tours;
+        const std::size_t begin_of_tour = tour * decoder.num_nodes;
+        const Group rows{i * num_steps,
+                         num_steps,
+                         (instance - first) * decoder.num_nodes,
+                         decoder.num_nodes,
+                         decoder.places.data() + begin_of_tour,
+                         static_cast<std::int32_t>(decoder.first_step)};
+        PointerGroup choice;
+        choice.rows = rows;
+        choice.chosen = decoder.tours.data() + begin_of_tour + decoder.first_step;
+        if (decoder.coordinates != nullptr) {
+          choice.coordinates = decoder.coordinates + instance * kDistanceDims * decoder.num_nodes;
+          choice.here = choice.chosen - 1;
+        }
+        chunk.steps.push_back(rows);
+        chunk.choices.push_back(choice);
       }
-      chunk.steps.push_back(rows);
-      chunk.choices.push_back(choice);
+      use(chunk);
     }
-    use(chunk);
+    end(first, num_instances);
   }
 }
 
-// The shares of a node.
-struct Nodes {
+// The shares of the nodes of a chunk, or their gradients.
+template <class Number>
+struct Shares {
   const TourDecoder& decoder;
-  const float* data;
+  const Chunk& chunk;
+  Number* data;
 
-  [[nodiscard]] Rows column(std::size_t begin) const { return {data + begin, decoder.shares.num_columns}; }
-  [[nodiscard]] const float* share(std::size_t instance, std::int32_t node, std::size_t begin) const {
-    return data + (instance * decoder.num_nodes + static_cast<std::size_t>(node)) * decoder.shares.num_columns + begin;
+  [[nodiscard]] Number* of(std::size_t tour, std::size_t node, std::size_t begin) const {
+    const std::size_t row = (tour / decoder.num_tours - chunk.first_instance) * decoder.num_nodes + node;
+    return data + row * decoder.shares.num_columns() + begin;
   }
 };
 
-void mean_of_graph(const Nodes& nodes, std::size_t instance, float* mean) {
-  const TourDecoder& decoder = nodes.decoder;
+void compute_queries(const TourDecoder& decoder, const float* placeholder, const Chunk& chunk, Workspace& work) {
   const std::size_t dim = decoder.pointer.dim;
-  std::fill_n(mean, dim, 0.0F);
-  for (std::size_t i = 0; i < decoder.num_nodes; ++i) {
-    add(mean, nodes.share(instance, static_cast<std::int32_t>(i), decoder.shares.graph), dim);
-  }
-  const float factor = 1 / static_cast<float>(decoder.num_nodes);
-  for (std::size_t c = 0; c < dim; ++c) mean[c] *= factor;
-}
-
-void compute_queries(const Nodes& nodes, const float* placeholder, const Chunk& chunk, Workspace& work) {
-  const TourDecoder& decoder = nodes.decoder;
-  const std::size_t dim = decoder.pointer.dim;
-  float* query = room(work.queries, chunk.count * decoder.num_steps() * dim);
+  const Shares<const float> shares{decoder, chunk, work.shares.data()};
+  float* query = room(work.queries, chunk.num_tours * decoder.num_steps() * dim);
   float* graph = room(work.graph, dim);
   float* steady = room(work.steady, dim);
-  for (std::size_t tour = chunk.first; tour < chunk.first + chunk.count; ++tour) {
-    const std::size_t instance = tour / decoder.num_tours;
+  for (std::size_t tour = chunk.first_tour; tour < chunk.first_tour + chunk.num_tours; ++tour) {
     const std::int32_t* order = decoder.tours.data() + tour * decoder.num_nodes;
-    if (tour == chunk.first || tour % decoder.num_tours == 0) mean_of_graph(nodes, instance, graph);
+    if (tour == chunk.first_tour || tour % decoder.num_tours == 0) {
+      std::fill_n(graph, dim, 0.0F);
+      for (std::size_t node = 0; node < decoder.num_nodes; ++node) {
+        add(graph, shares.of(tour, node, decoder.shares.graph), dim);
+      }
+      const float factor = 1 / static_cast<float>(decoder.num_nodes);
+      for (std::size_t c = 0; c < dim; ++c) graph[c] *= factor;
+    }
     std::copy_n(graph, dim, steady);
-    add(steady, nodes.share(instance, order[0], decoder.shares.first), dim);
+    add(steady, shares.of(tour, static_cast<std::size_t>(order[0]), decoder.shares.first), dim);
     for (std::size_t t = decoder.first_step; t < decoder.num_nodes; ++t, query += dim) {
       if (t == 0) {
         std::copy_n(graph, dim, query);
         add(query, placeholder, dim);
         continue;
       }
-      if (decoder.shares.visited) add(steady, nodes.share(instance, order[t - 1], *decoder.shares.visited), dim);
+      const auto before = static_cast<std::size_t>(order[t - 1]);
+      if (decoder.shares.visited) add(steady, shares.of(tour, before, *decoder.shares.visited), dim);
       std::copy_n(steady, dim, query);
-      add(query, nodes.share(instance, order[t - 1], decoder.shares.last), dim);
+      add(query, shares.of(tour, before, decoder.shares.last), dim);
     }
   }
 }
 
 // From work.query_gradient to the gradients of the shares.
-void hand_back_queries(const TourDecoder& decoder, const Chunk& chunk, const TourDecoder::Gradients& gradients,
-                       Workspace& work) {
+void hand_back_queries(const TourDecoder& decoder, const Chunk& chunk, float* placeholder, Workspace& work) {
   const std::size_t dim = decoder.pointer.dim;
   const std::size_t num_steps = decoder.num_steps();
-  const auto share = [&](std::size_t instance, std::size_t node, std::size_t begin) {
-    return gradients.nodes + (instance * decoder.num_nodes + node) * decoder.shares.num_columns + begin;
-  };
+  const Shares<float> gradients{decoder, chunk, work.share_gradients.data()};
   float* graph = room(work.graph, dim);
   float* steady = room(work.steady, dim);
   std::fill_n(graph, dim, 0.0F);
-  for (std::size_t i = 0; i < chunk.count; ++i) {
-    const std::size_t tour = chunk.first + i;
-    const std::size_t instance = tour / decoder.num_tours;
+  for (std::size_t i = 0; i < chunk.num_tours; ++i) {
+    const std::size_t tour = chunk.first_tour + i;
     const std::int32_t* order = decoder.tours.data() + tour * decoder.num_nodes;
     const float* rows = work.query_gradient.data() + i * num_steps * dim;
     std::fill_n(steady, dim, 0.0F);
@@ -141,21 +148,21 @@ void hand_back_queries(const TourDecoder& decoder, const Chunk& chunk, const Tou
       const float* of_query = rows + (t - decoder.first_step) * dim;
       if (t == 0) {
         add(graph, of_query, dim);
-        add(gradients.placeholder, of_query, dim);
+        add(placeholder, of_query, dim);
         continue;
       }
       const auto before = static_cast<std::size_t>(order[t - 1]);
       add(steady, of_query, dim);
-      add(share(instance, before, decoder.shares.last), of_query, dim);
-      if (decoder.shares.visited) add(share(instance, before, *decoder.shares.visited), steady, dim);
+      add(gradients.of(tour, before, decoder.shares.last), of_query, dim);
+      if (decoder.shares.visited) add(gradients.of(tour, before, *decoder.shares.visited), steady, dim);
     }
-    add(share(instance, static_cast<std::size_t>(order[0]), decoder.shares.first), steady, dim);
+    add(gradients.of(tour, static_cast<std::size_t>(order[0]), decoder.shares.first), steady, dim);
     add(graph, steady, dim);
-    if (i + 1 < chunk.count && (tour + 1) % decoder.num_tours != 0) continue;
+    if (i + 1 < chunk.num_tours && (tour + 1) % decoder.num_tours != 0) continue;
     const float factor = 1 / static_cast<float>(decoder.num_nodes);
     for (std::size_t c = 0; c < dim; ++c) graph[c] *= factor;
     for (std::size_t node = 0; node < decoder.num_nodes; ++node) {
-      add(share(instance, node, decoder.shares.graph), graph, dim);
+      add(gradients.of(tour, node, decoder.shares.graph), graph, dim);
     }
     std::fill_n(graph, dim, 0.0F);
   }
@@ -163,69 +170,79 @@ void hand_back_queries(const TourDecoder& decoder, const Chunk& chunk, const Tou
 
 }  // namespace
 
-void TourDecoder::log_probs(const float* nodes, const float* placeholder, float* results, float* glimpses) const {
+void TourDecoder::log_probs(const float* embeddings, const float* placeholder, float* results, float* glimpses) const {
   const std::size_t dim = pointer.dim;
-  const Nodes shares_of{*this, nodes};
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
-  for_chunks(*this, [&](const Chunk& chunk) {
-    const std::size_t first_row = chunk.first * num_steps();
-    const std::size_t rows = chunk.count * num_steps();
-    compute_queries(shares_of, placeholder, chunk, work);
+  const auto begin = [&](std::size_t first, std::size_t count) {
+    const std::size_t rows = count * num_nodes;
+    shares.map->apply(embeddings + first * num_nodes * dim, rows, room(work.shares, rows * shares.num_columns()));
+  };
+  const auto use = [&](const Chunk& chunk) {
+    const std::size_t first_row = chunk.first_tour * num_steps();
+    const std::size_t rows = chunk.num_tours * num_steps();
+    const auto column = [&](std::size_t c) { return Rows{work.shares.data() + c, shares.num_columns()}; };
+    compute_queries(*this, placeholder, chunk, work);
     const float* queries = work.queries.data();
     if (glimpse) {
       float* seen = glimpses + first_row * dim;
-      group_attention(chunk.steps, glimpse->shape, {queries, dim}, shares_of.column(*shares.glimpse_key),
-                      shares_of.column(*shares.glimpse_value), {seen, dim}, precision);
+      group_attention(chunk.steps, glimpse->shape, {queries, dim}, column(*shares.glimpse_key),
+                      column(*shares.glimpse_value), {seen, dim}, precision);
       float* projected = room(work.projected, rows * dim);
       glimpse->out->apply(seen, rows, projected);
       queries = projected;
     }
-    pointer_log_probs(chunk.choices, pointer, {queries, dim}, shares_of.column(shares.score_key), results + first_row,
-                      precision);
-  });
+    pointer_log_probs(chunk.choices, pointer, {queries, dim}, column(shares.score_key), results + first_row, precision);
+  };
+  for_chunks(*this, begin, use, [](std::size_t /*first*/, std::size_t /*count*/) {});
 }
 
-void TourDecoder::gradient(const float* nodes, const float* placeholder, const float* glimpses, const float* incoming,
-                           const Gradients& gradients) const {
+void TourDecoder::gradient(const float* embeddings, const float* placeholder, const float* glimpses,
+                           const float* incoming, const Gradients& gradients) const {
   const std::size_t dim = pointer.dim;
-  const std::size_t size_of_instance = num_nodes * shares.num_columns;
-  const Nodes shares_of{*this, nodes};
-  const auto column = [&](std::size_t begin) { return MutableRows{gradients.nodes + begin, shares.num_columns}; };
+  const std::size_t columns = shares.num_columns();
   const auto add_product = precision == Precision::kFloat ? add_transposed_product : add_transposed_product_bfloat16;
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
-  for_chunks(*this, [&](const Chunk& chunk) {
-    const std::size_t first_row = chunk.first * num_steps();
-    const std::size_t rows = chunk.count * num_steps();
-    // What is added to must be there: zeros, while they are in the cache anyway.
-    for (std::size_t tour = chunk.first; tour < chunk.first + chunk.count; ++tour) {
-      if (tour % num_tours == 0) {
-        std::fill_n(gradients.nodes + tour / num_tours * size_of_instance, size_of_instance, 0.0F);
-      }
-    }
-    compute_queries(shares_of, placeholder, chunk, work);
+  const auto begin = [&](std::size_t first, std::size_t count) {
+    const std::size_t rows = count * num_nodes;
+    shares.map->apply(embeddings + first * num_nodes * dim, rows, room(work.shares, rows * columns));
+    std::fill_n(room(work.share_gradients, rows * columns), rows * columns, 0.0F);
+  };
+  const auto use = [&](const Chunk& chunk) {
+    const std::size_t first_row = chunk.first_tour * num_steps();
+    const std::size_t rows = chunk.num_tours * num_steps();
+    const auto column = [&](std::size_t c) { return Rows{work.shares.data() + c, columns}; };
+    const auto of_column = [&](std::size_t c) { return MutableRows{work.share_gradients.data() + c, columns}; };
+    compute_queries(*this, placeholder, chunk, work);
     float* of_queries = room(work.query_gradient, rows * dim);
     if (!glimpse) {
-      pointer_gradient(chunk.choices, pointer, {work.queries.data(), dim}, shares_of.column(shares.score_key),
-                       incoming + first_row, {of_queries, dim}, column(shares.score_key), precision);
-      return hand_back_queries(*this, chunk, gradients, work);
+      pointer_gradient(chunk.choices, pointer, {work.queries.data(), dim}, column(shares.score_key),
+                       incoming + first_row, {of_queries, dim}, of_column(shares.score_key), precision);
+      return hand_back_queries(*this, chunk, gradients.placeholder, work);
     }
     const float* seen = glimpses + first_row * dim;
     float* projected = room(work.projected, rows * dim);
     float* of_projected = room(work.projected_gradient, rows * dim);
     float* of_seen = room(work.glimpse_gradient, rows * dim);
     glimpse->out->apply(seen, rows, projected);
-    pointer_gradient(chunk.choices, pointer, {projected, dim}, shares_of.column(shares.score_key), incoming + first_row,
-                     {of_projected, dim}, column(shares.score_key), precision);
+    pointer_gradient(chunk.choices, pointer, {projected, dim}, column(shares.score_key), incoming + first_row,
+                     {of_projected, dim}, of_column(shares.score_key), precision);
     glimpse->transposed_out->apply(of_projected, rows, of_seen);
     add_product(of_projected, dim, dim, seen, dim, dim, rows, gradients.out_weight, dim);
-    group_attention_gradient(chunk.steps, glimpse->shape, {work.queries.data(), dim},
-                             shares_of.column(*shares.glimpse_key), shares_of.column(*shares.glimpse_value),
-                             {of_seen, dim}, {of_queries, dim}, column(*shares.glimpse_key),
-                             column(*shares.glimpse_value), precision);
-    hand_back_queries(*this, chunk, gradients, work);
-  });
+    group_attention_gradient(chunk.steps, glimpse->shape, {work.queries.data(), dim}, column(*shares.glimpse_key),
+                             column(*shares.glimpse_value), {of_seen, dim}, {of_queries, dim},
+                             of_column(*shares.glimpse_key), of_column(*shares.glimpse_value), precision);
+    hand_back_queries(*this, chunk, gradients.placeholder, work);
+  };
+  const auto end = [&](std::size_t first, std::size_t count) {
+    const std::size_t rows = count * num_nodes;
+    const std::size_t offset = first * num_nodes * dim;
+    shares.transposed->apply(work.share_gradients.data(), rows, gradients.embeddings + offset);
+    add_product(work.share_gradients.data(), columns, columns, embeddings + offset, dim, dim, rows,
+                gradients.shares_weight, dim);
+  };
+  for_chunks(*this, begin, use, end);
 }
 
 }  // namespace puretour::kernels

@@ -1,7 +1,7 @@
 // All steps of given tours through a decoder, forward and backward: the log-probabilities of what was chosen.
 //
-// Every node has shares of what its instance's tours are decoded with, side by side in one row. Before step t a tour
-// has the query
+// Every node has shares of what its instance's tours are decoded with, all linear in its embedding and side by side in
+// one row. Before step t a tour has the query
 //
 //   mean of `graph` of all nodes + `first` of its first node + `last` of the node before t
 //     + sum of `visited` of all nodes before t (Pointerformer),
@@ -10,7 +10,7 @@
 // nodes that are left, by their `glimpse_key` and `glimpse_value`, and what it sees, projected, is the new query. It is
 // compared with the `score_key` of the nodes that are left; see pointer.h.
 //
-// A few tours at a time: queries, scores and their gradients never leave the cache.
+// A few instances and tours at a time: shares, queries, scores and their gradients never leave the cache.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace puretour::kernels {
 
-/// Where in the row of a node its shares begin.
+/// Where in the row of a node its shares begin, and how they are made.
 struct NodeShares {
   std::size_t graph = 0;
   std::size_t first = 0;
@@ -34,7 +34,10 @@ struct NodeShares {
   std::optional<std::size_t> visited;
   std::optional<std::size_t> glimpse_key;  // with a glimpse only, as the next
   std::optional<std::size_t> glimpse_value;
-  std::size_t num_columns = 0;  // of a row
+  const Linear* map = nullptr;         // from embeddings to shares
+  const Linear* transposed = nullptr;  // the way back
+
+  [[nodiscard]] std::size_t num_columns() const { return map->outputs(); }
 };
 
 /// From the glimpse to the query of the choice, for both ways.
@@ -62,17 +65,18 @@ struct TourDecoder {
   [[nodiscard]] std::size_t num_steps() const { return num_nodes - first_step; }
   [[nodiscard]] std::size_t num_rows() const { return num_instances * num_tours * num_steps(); }
 
-  /// `nodes` has num_instances * num_nodes rows, `placeholder` is read if first_step is 0. Writes num_rows() results;
-  /// glimpses (num_rows() x dim, not projected) are written for the way back, if there are any.
-  void log_probs(const float* nodes, const float* placeholder, float* results, float* glimpses) const;
+  /// `embeddings` has num_instances * num_nodes rows, `placeholder` is read if first_step is 0. Writes num_rows()
+  /// results; glimpses (num_rows() x dim, not projected) are written for the way back, if there are any.
+  void log_probs(const float* embeddings, const float* placeholder, float* results, float* glimpses) const;
 
   struct Gradients {
-    float* nodes = nullptr;        // written
-    float* placeholder = nullptr;  // added
-    float* out_weight = nullptr;   // added
+    float* embeddings = nullptr;     // written
+    float* shares_weight = nullptr;  // added, as the others: [outputs][inputs]
+    float* placeholder = nullptr;
+    float* out_weight = nullptr;
   };
   /// From the gradients of the log-probabilities and what log_probs() has left in `glimpses`.
-  void gradient(const float* nodes, const float* placeholder, const float* glimpses, const float* incoming,
+  void gradient(const float* embeddings, const float* placeholder, const float* glimpses, const float* incoming,
                 const Gradients& gradients) const;
 };
 

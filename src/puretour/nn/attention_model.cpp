@@ -12,7 +12,7 @@
 namespace puretour::nn {
 namespace {
 
-// The tensors of an encoded instance.
+// The tensors of an encoded instance, and what is added for decoding step by step.
 enum Part : std::size_t { kEmbedding, kShares };
 // What the decoder needs of a node, side by side: see kernels/tour_decoder.h.
 enum Share : std::int64_t { kGlimpseKey, kGlimpseValue, kScoreKey, kFirst, kLast, kGraph, kNumShares };
@@ -47,19 +47,26 @@ std::vector<Tensor> AttentionModel::encode(const Tensor& points, Statistics stat
     encoder.norms.insert(encoder.norms.end(), {layer + "1.normalizer", layer + "3.normalizer"});
   }
   const Tensor h = run_encoder(linear("init_embed", points), encoder, statistics);  // (B, N, d)
+  return {h};
+}
+
+Tensor AttentionModel::shares_weight() const {
   const auto dim = static_cast<std::int64_t>(config_.embedding_dim);
   const Tensor context = weight("project_step_context.weight");  // of the first and of the last node
-  const Tensor shares = torch::cat({weight("project_node_embeddings.weight"), context.narrow(1, 0, dim),
-                                    context.narrow(1, dim, dim), weight("project_fixed_context.weight")});
-  return {h, linear("shares", h, shares)};
+  return torch::cat({weight("project_node_embeddings.weight"), context.narrow(1, 0, dim), context.narrow(1, dim, dim),
+                     weight("project_fixed_context.weight")});
+}
+
+std::vector<Tensor> AttentionModel::decoder_inputs(const std::vector<Tensor>& encoded) {
+  return {encoded[kEmbedding], linear("shares", encoded[kEmbedding], shares_weight())};
 }
 
 Tensor AttentionModel::placeholder() const {
   return linear("project_step_context", weight("W_placeholder").unsqueeze(0)).squeeze(0);
 }
 
-Tensor AttentionModel::step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) {
-  const std::vector<Tensor> shares = encoded[kShares].chunk(kNumShares, -1);  // (B, N, d) each
+Tensor AttentionModel::step_log_probs(const std::vector<Tensor>& inputs, const Steps& steps) {
+  const std::vector<Tensor> shares = inputs[kShares].chunk(kNumShares, -1);  // (B, N, d) each
   const std::int64_t num_instances = shares[kGraph].size(0);
   const std::int64_t num_tours = steps.last.size(1);
   const std::int64_t num_steps = steps.last.size(2);
@@ -89,8 +96,8 @@ Tensor AttentionModel::step_log_probs(const std::vector<Tensor>& encoded, const 
 }
 
 Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
-  const Tensor& shares = encoded[kShares];
-  if (!kernels_take(shares)) return Network::score_encoded(encoded, tours);
+  const Tensor& h = encoded[kEmbedding];
+  if (!kernels_take(h)) return Network::score_encoded(encoded, tours);
   const std::size_t dim = config_.embedding_dim;
   const std::size_t head_dim = dim / config_.num_heads;
   DecoderForm form;
@@ -100,12 +107,12 @@ Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const T
   form.shares.score_key = kScoreKey * dim;
   form.shares.glimpse_key = kGlimpseKey * dim;
   form.shares.glimpse_value = kGlimpseValue * dim;
-  form.shares.num_columns = kNumShares * dim;
   form.glimpse = {config_.num_heads, head_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim)))};
   form.pointer = {dim, static_cast<float>(1 / std::sqrt(static_cast<double>(dim))),
                   static_cast<float>(config_.tanh_clip)};
-  return kernel_tour_log_probs(shares, placeholder(), weight("project_out.weight"), tours, {}, form,
-                               packing("project_out"));
+  const DecoderWeights weights{shares_weight(), placeholder(), weight("project_out.weight"), packing("shares"),
+                               packing("project_out")};
+  return kernel_tour_log_probs(h, weights, tours, {}, form);
 }
 
 }  // namespace puretour::nn

@@ -16,10 +16,12 @@ class AttentionModel final : public Network {
   [[nodiscard]] bool chooses_start() const override { return true; }
   [[nodiscard]] std::vector<Tensor> encode(const Tensor& points, Statistics statistics) override;
   [[nodiscard]] std::optional<std::size_t> embedding_part() const override { return 0; }
-  [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) override;
+  [[nodiscard]] std::vector<Tensor> decoder_inputs(const std::vector<Tensor>& encoded) override;
+  [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& inputs, const Steps& steps) override;
   [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
 
  private:
+  [[nodiscard]] Tensor shares_weight() const;
   [[nodiscard]] Tensor placeholder() const;  // (d): in place of the first and the last node before there is one
 
   AmConfig config_;

@@ -12,17 +12,23 @@
 namespace puretour::nn {
 
 struct DecoderForm {
-  kernels::NodeShares shares;
+  kernels::NodeShares shares;  // without their map
   kernels::PointerShape pointer;
   std::optional<kernels::AttentionShape> glimpse;
   std::int64_t first_step = 0;  // 0: the network chooses the first node
 };
 
-/// Log-probabilities (B, G, S) of the steps of the tours (B, G, N). shares: (B, N, C). `placeholder` (d) stands for the
-/// nodes before the first step, `out_weight` (d, d) projects glimpses, `coordinates` (B, 6, N) give distances: each is
-/// undefined where the form has none. For what kernels_take(), and at least one step.
-Tensor kernel_tour_log_probs(const Tensor& shares, const Tensor& placeholder, const Tensor& out_weight,
-                             const Tensor& tours, const Tensor& coordinates, const DecoderForm& form,
-                             const Packing& packing);
+struct DecoderWeights {
+  Tensor shares;       // (C, d): from embeddings to shares
+  Tensor placeholder;  // (d): stands for the nodes before the first step; undefined where there are some
+  Tensor out;          // (d, d): projects glimpses; undefined: none
+  Packing shares_packing;
+  Packing out_packing;
+};
+
+/// Log-probabilities (B, G, S) of the steps of the tours (B, G, N), from node embeddings (B, N, d). `coordinates` (B,
+/// 6, N) give distances, or are undefined. For what kernels_take(), and at least one step.
+Tensor kernel_tour_log_probs(const Tensor& embeddings, const DecoderWeights& weights, const Tensor& tours,
+                             const Tensor& coordinates, const DecoderForm& form);
 
 }  // namespace puretour::nn

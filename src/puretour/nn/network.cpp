@@ -286,7 +286,8 @@ Tensor Network::score_encoded(const std::vector<Tensor>& encoded, const Tensor& 
   steps.first = tours.narrow(2, 0, 1).expand_as(steps.last);
   steps.from_nothing = first_step == 0;
   const Tensor chosen = tours.narrow(2, first_step, num_nodes - first_step);
-  const Tensor log_probs = step_log_probs(encoded, steps).gather(3, chosen.unsqueeze(3)).squeeze(3);  // (B, G, S)
+  const Tensor log_probs =
+      step_log_probs(decoder_inputs(encoded), steps).gather(3, chosen.unsqueeze(3)).squeeze(3);  // (B, G, S)
   return torch::cat({log_probs_of_start, log_probs}, 2);
 }
 
@@ -296,7 +297,7 @@ TourBatch Network::roll_out(const Tensor& points, const RolloutRequest& request)
   const std::int64_t num_nodes = points.size(1);
   const std::int64_t num_tours = request.num_tours;
   const auto indices = torch::TensorOptions().dtype(torch::kInt64).device(points.device());
-  const std::vector<Tensor> encoded = encode(points, Statistics::kKeep);
+  const std::vector<Tensor> inputs = decoder_inputs(encode(points, Statistics::kKeep));
   Tensor visited = torch::zeros({num_instances, num_tours, num_nodes}, indices.dtype(torch::kBool));
   std::vector<Tensor> order;
   std::vector<Tensor> log_probs;
@@ -315,7 +316,7 @@ TourBatch Network::roll_out(const Tensor& points, const RolloutRequest& request)
       steps.from_nothing = step == 0;
       steps.first = step == 0 ? torch::zeros({num_instances, num_tours, 1}, indices) : order.front();
       steps.last = step == 0 ? steps.first : order.back();
-      const Tensor all = step_log_probs(encoded, steps).squeeze(2);  // (B, G, N)
+      const Tensor all = step_log_probs(inputs, steps).squeeze(2);  // (B, G, N)
       if (!forced && request.sample) {
         const Tensor probabilities = torch::softmax(all / request.temperature, -1);
         choice = torch::multinomial(probabilities.view({-1, num_nodes}), 1, true, request.generator)

@@ -60,8 +60,11 @@ class Network : public torch::nn::Module {
   /// What is computed once per instance; the meaning of the tensors is the network's own. points: (B, N, 2).
   [[nodiscard]] virtual std::vector<Tensor> encode(const Tensor& points, Statistics statistics) = 0;
 
+  /// What step_log_probs() needs, from what encode() gives.
+  [[nodiscard]] virtual std::vector<Tensor> decoder_inputs(const std::vector<Tensor>& encoded) { return encoded; }
+
   /// Log-probabilities (B, G, S, N) of all nodes; minus infinity for those that can not be chosen.
-  [[nodiscard]] virtual Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) = 0;
+  [[nodiscard]] virtual Tensor step_log_probs(const std::vector<Tensor>& inputs, const Steps& steps) = 0;
 
   /// Log-probabilities (B, G, N) of every step of the tours (B, G, N), in one pass with gradients. In training mode the
   /// running statistics of batch normalisations move.

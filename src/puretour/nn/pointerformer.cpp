@@ -12,8 +12,8 @@
 namespace puretour::nn {
 namespace {
 
-// The tensors of an encoded instance.
-enum Part : std::size_t { kEmbedding, kShares, kFeatures };
+// The tensors of an encoded instance, and what is added for decoding step by step.
+enum Part : std::size_t { kEmbedding, kFeatures, kShares };
 // What the decoder needs of a node, side by side: see kernels/tour_decoder.h.
 enum Share : std::int64_t { kKey, kFirst, kLast, kVisited, kGraph, kNumShares };
 
@@ -56,27 +56,34 @@ std::vector<Tensor> Pointerformer::encode(const Tensor& points, Statistics stati
   }
   encoder.norms.emplace_back();
   const Tensor e = run_encoder(linear("encoder.init_projection_layer", features), encoder, statistics);  // (B, N, d)
+  return {e, features};
+}
+
+Tensor Pointerformer::shares_weight(std::int64_t num_nodes) const {
   // All parts of the query go through one more layer: folded into theirs, it costs a product per node, not per step.
   const Tensor query_map = weight("decoder.wq.weight");
   const auto folded = [&](const char* name) { return linear("query map", weight(name).t(), query_map).t(); };
-  const auto num_nodes = static_cast<double>(e.size(1));
-  const Tensor shares =
-      torch::cat({weight("decoder.Wk.weight"), folded("decoder.Wq_first.weight"), folded("decoder.Wq_last.weight"),
-                  folded("decoder.W_visited.weight") / num_nodes, folded("decoder.Wq_graph.weight")});
-  return {e, linear("shares", e, shares), features};
+  return torch::cat({weight("decoder.Wk.weight"), folded("decoder.Wq_first.weight"), folded("decoder.Wq_last.weight"),
+                     folded("decoder.W_visited.weight") / static_cast<double>(num_nodes),
+                     folded("decoder.Wq_graph.weight")});
 }
 
-Tensor Pointerformer::step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) {
-  const std::vector<Tensor> shares = encoded[kShares].chunk(kNumShares, -1);  // (B, N, d) each
-  const Tensor last = steps.last.flatten(1);                                  // (B, GS)
-  const Tensor visited = steps.visited.flatten(1, 2);                         // (B, GS, N)
+std::vector<Tensor> Pointerformer::decoder_inputs(const std::vector<Tensor>& encoded) {
+  const Tensor& e = encoded[kEmbedding];
+  return {e, encoded[kFeatures], linear("shares", e, shares_weight(e.size(1)))};
+}
+
+Tensor Pointerformer::step_log_probs(const std::vector<Tensor>& inputs, const Steps& steps) {
+  const std::vector<Tensor> shares = inputs[kShares].chunk(kNumShares, -1);  // (B, N, d) each
+  const Tensor last = steps.last.flatten(1);                                 // (B, GS)
+  const Tensor visited = steps.visited.flatten(1, 2);                        // (B, GS, N)
   const Tensor query = gather_rows(shares[kLast], last) + gather_rows(shares[kFirst], steps.first.flatten(1)) +
                        shares[kGraph].mean(1, true) +
                        visited.to(shares[kVisited].dtype()).matmul(shares[kVisited]);  // (B, GS, d)
   // The exact form of cdist: the other one loses digits, which the clip magnifies fifty times.
   constexpr std::int64_t kWithoutMatrixProducts = 2;
   const Tensor distance =
-      torch::cdist(gather_rows(encoded[kFeatures], last), encoded[kFeatures], 2.0, kWithoutMatrixProducts);
+      torch::cdist(gather_rows(inputs[kFeatures], last), inputs[kFeatures], 2.0, kWithoutMatrixProducts);
   const Tensor pointer = query.matmul(shares[kKey].transpose(-1, -2)) * score_scale();  // (B, GS, N)
   const Tensor scores = torch::tanh(pointer - distance / std::sqrt(2.0)) * config_.tanh_clip;
   constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
@@ -89,8 +96,8 @@ double Pointerformer::score_scale() const {
 }
 
 Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
-  const Tensor& shares = encoded[kShares];
-  if (!kernels_take(shares) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
+  const Tensor& e = encoded[kEmbedding];
+  if (!kernels_take(e) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
   const std::size_t dim = config_.embedding_dim;
   DecoderForm form;
   form.shares.graph = kGraph * dim;
@@ -98,7 +105,6 @@ Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Te
   form.shares.last = kLast * dim;
   form.shares.visited = kVisited * dim;
   form.shares.score_key = kKey * dim;
-  form.shares.num_columns = kNumShares * dim;
   form.pointer = {dim, static_cast<float>(score_scale()), static_cast<float>(config_.tanh_clip),
                   static_cast<float>(kProbabilityFloor)};
   form.first_step = 1;
@@ -106,7 +112,8 @@ Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Te
   // the other angles are pi / 2 minus these, and each difference of coordinates occurs eight times.
   const Tensor coordinates =
       torch::cat({encoded[kFeatures].narrow(2, 8, 2) * 2, encoded[kFeatures].narrow(2, 0, 4)}, 2).transpose(1, 2);
-  const Tensor log_probs = kernel_tour_log_probs(shares, {}, {}, tours, coordinates, form, packing("decoder"));
+  const DecoderWeights weights{shares_weight(e.size(1)), {}, {}, packing("shares"), precision()};
+  const Tensor log_probs = kernel_tour_log_probs(e, weights, tours, coordinates, form);
   return torch::constant_pad_nd(log_probs, {1, 0}, 0);
 }
 
