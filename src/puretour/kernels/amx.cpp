@@ -106,15 +106,27 @@ struct SumTile {
   [[nodiscard]] float* out() const { return product.out + row * product.out_stride + column; }
 };
 
+// What there is of the tile. Most edges are lower ones: their rows are whole registers.
+PURETOUR_INLINE void copy_rows(const float* from, std::size_t from_stride, float* to, std::size_t to_stride,
+                               const SumTile& tile) {
+  if (tile.width() == kBlock) {
+    for (std::size_t r = 0; r < tile.height(); ++r) {
+      std::memcpy(to + r * to_stride, from + r * from_stride, kBlock * sizeof(float));
+    }
+  } else {
+    for (std::size_t r = 0; r < tile.height(); ++r) {
+      std::memcpy(to + r * to_stride, from + r * from_stride, tile.width() * sizeof(float));
+    }
+  }
+}
+
 template <class Unit, int kRegister>
 PURETOUR_INLINE void begin_sum(const SumTile& tile) {
   const PairProduct& p = tile.product;
   if (p.start == nullptr) return Unit::template zero<kRegister>();
   if (tile.whole()) return Unit::template load<kRegister>(tile.start(), p.start_stride * sizeof(float));
   alignas(64) float edge[kTileHeight * kBlock] = {};
-  for (std::size_t r = 0; r < tile.height(); ++r) {
-    std::memcpy(edge + r * kBlock, tile.start() + r * p.start_stride, tile.width() * sizeof(float));
-  }
+  copy_rows(tile.start(), p.start_stride, edge, kBlock, tile);
   Unit::template load<kRegister>(edge, kBlock * sizeof(float));
 }
 
@@ -124,9 +136,7 @@ PURETOUR_INLINE void end_sum(const SumTile& tile) {
   if (tile.whole()) return Unit::template store<kRegister>(tile.out(), p.out_stride * sizeof(float));
   alignas(64) float edge[kTileHeight * kBlock];
   Unit::template store<kRegister>(edge, kBlock * sizeof(float));
-  for (std::size_t r = 0; r < tile.height(); ++r) {
-    std::memcpy(tile.out() + r * p.out_stride, edge + r * kBlock, tile.width() * sizeof(float));
-  }
+  copy_rows(edge, kBlock, tile.out(), p.out_stride, tile);
 }
 
 // kDown x kAcross tiles of sums.

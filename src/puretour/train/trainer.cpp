@@ -254,7 +254,7 @@ StepSums Trainer::step() {
     packs_->clear();  // the weights have changed
     for (std::size_t k = 1; k < copies_.size(); ++k) copies_[k]->copy_statistics(*network_);
     group_->run([&](std::size_t k) {
-      copies_[k]->zero_grad();
+      copies_[k]->zero_grad(/*set_to_none=*/true);  // the first gradients are then taken as they are
       encoded[k] = copies_[k]->encode(share_of(points, k, copies_.size()), nn::Statistics::kUpdate);
     });
   }
