@@ -390,6 +390,30 @@ TEST(AttentionModel, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(three.log_probs, one.log_probs);
 }
 
+TEST(AttentionModel, InstancesEncodedTogetherAreThoseEncodedAlone) {
+  for (const kernels::Precision precision : {kernels::Precision::kFloat, kernels::Precision::kBfloat16}) {
+    const auto policy = make_policy(test::moderate_checkpoint(AmConfig{32, 2, 2, 64, 8}), precision);
+    const std::vector<std::vector<Point>> instances = {lattice_points(20), lattice_points(1), lattice_points(33),
+                                                       lattice_points(20)};
+    const std::vector<std::span<const Point>> all(instances.begin(), instances.end());
+    const auto together = policy->encode_together(all);
+    const auto pair = policy->encode_together(std::span(all).subspan(2));
+    ASSERT_EQ(together.size(), 4U);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      Rng rng(1);
+      const Rollout alone = policy->encode(all[i], {})->roll_out({}, rng);
+      RolloutOptions same_tour;
+      same_tour.prefix = alone.order;
+      EXPECT_NEAR(together[i]->roll_out(same_tour, rng).log_prob(), alone.log_prob(), 1e-3);
+      if (i < 2) continue;
+      const Rollout of_four = together[i]->roll_out({}, rng);
+      const Rollout of_two = pair[i - 2]->roll_out({}, rng);
+      EXPECT_EQ(of_four.order, of_two.order);
+      EXPECT_EQ(of_four.log_probs, of_two.log_probs);
+    }
+  }
+}
+
 TEST(AttentionModel, StartsWithThePrefixAndStopsAtTheDeadline) {
   const auto policy = make_policy(odd_checkpoint());
   const auto instance = policy->encode(lattice_points(30), {});

@@ -10,8 +10,10 @@
 #include "puretour/kernels/amx.h"
 #include "puretour/kernels/attention.h"
 #include "puretour/kernels/bfloat16.h"
+#include "puretour/kernels/decode_step.h"
 #include "puretour/kernels/feed_forward.h"
 #include "puretour/kernels/matrix.h"
+#include "puretour/kernels/normalise.h"
 #include "puretour/kernels/rows.h"
 
 namespace puretour::kernels {
@@ -208,6 +210,70 @@ TEST(Rows, ExponentialsAreAccurate) {
   EXPECT_NEAR(three[2], std::exp(-2.0), 1e-7);
   EXPECT_EQ(three[3], 0);
   EXPECT_NEAR(sum, 1 + std::exp(-1.0) + std::exp(-2.0), 1e-6);
+}
+
+// Depths, heads and columns that are no multiples of what is done at a time.
+TEST(DecodeStep, ProductsOfOneRowAreRight) {
+  for (const std::size_t columns : {1U, 15U, 16U, 17U, 50U}) {
+    for (const std::size_t heads : {1U, 3U, 4U, 8U, 9U}) {
+      for (const std::size_t head_dim : {1U, 5U, 16U}) {
+        const std::size_t depth = heads * head_dim;
+        const auto a = random_values(depth, 31);
+        const auto b = random_values(depth * columns, 32);
+        const PackedMatrix packed = PackedMatrix::from_rows(b, depth, columns);
+        const std::size_t width = padded(columns);
+        std::vector<float> row(width);
+        std::vector<float> by_head(heads * width);
+        multiply_row(a.data(), view_of(packed), row.data());
+        multiply_heads(a.data(), view_of(packed), heads, head_dim, by_head.data(), width);
+        for (std::size_t c = 0; c < columns; ++c) {
+          double all = 0;
+          for (std::size_t h = 0; h < heads; ++h) {
+            double sum = 0;
+            for (std::size_t k = h * head_dim; k < (h + 1) * head_dim; ++k) {
+              sum += static_cast<double>(a[k]) * static_cast<double>(b[k * columns + c]);
+            }
+            EXPECT_NEAR(by_head[h * width + c], sum, 1e-5);
+            all += sum;
+          }
+          EXPECT_NEAR(row[c], all, 1e-4);
+        }
+      }
+    }
+  }
+}
+
+TEST(Normalise, MomentsOfColumnsAreRight) {
+  for (const std::size_t rows : {1U, 63U, 64U, 65U, 200U}) {
+    for (const std::size_t dim : {1U, 7U, 16U, 24U, 37U}) {
+      const auto x = random_values(rows * dim, 41);
+      const auto gradient = random_values(rows * dim, 42);
+      const auto mean = random_values(dim, 43);
+      const auto root = random_values(dim, 44);
+      std::vector<double> sums(dim, 1.0);  // is added to
+      std::vector<double> squares(dim, 2.0);
+      std::vector<double> gradients(dim, 3.0);
+      std::vector<double> products(dim, 4.0);
+      add_column_moments(x.data(), rows, dim, sums.data(), squares.data());
+      add_gradient_moments(x.data(), gradient.data(), rows, dim, mean.data(), root.data(), gradients.data(),
+                           products.data());
+      for (std::size_t c = 0; c < dim; ++c) {
+        double expected[] = {1, 2, 3, 4};
+        for (std::size_t r = 0; r < rows; ++r) {
+          const auto value = static_cast<double>(x[r * dim + c]);
+          const auto incoming = static_cast<double>(gradient[r * dim + c]);
+          expected[0] += value;
+          expected[1] += value * value;
+          expected[2] += incoming;
+          expected[3] += incoming * (value - static_cast<double>(mean[c])) * static_cast<double>(root[c]);
+        }
+        EXPECT_NEAR(sums[c], expected[0], 1e-10);
+        EXPECT_NEAR(squares[c], expected[1], 1e-10);
+        EXPECT_NEAR(gradients[c], expected[2], 1e-4);
+        EXPECT_NEAR(products[c], expected[3], 1e-4);
+      }
+    }
+  }
 }
 
 TEST(Rows, TanhIsAccurate) {

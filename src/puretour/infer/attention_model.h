@@ -26,7 +26,7 @@ class AttentionModel final : public Policy {
       std::span<const std::span<const Point>> instances,
       std::span<const std::span<const float>> embeddings) const override;
   // Instances of 50 nodes fill products of 200 rows.
-  [[nodiscard]] std::size_t rollouts_together() const override { return 4; }
+  [[nodiscard]] std::size_t instances_together() const override { return 4; }
 
  private:
   friend class EncodedForAttentionModel;

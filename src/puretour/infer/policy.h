@@ -88,7 +88,10 @@ class Policy {
   [[nodiscard]] virtual std::vector<std::unique_ptr<EncodedInstance>> encode_together(
       std::span<const std::span<const Point>> instances, std::span<const std::span<const float>> embeddings = {}) const;
 
-  /// A good number of instances for encode_together and of tasks for roll_out_together.
+  /// A good number of instances for encode_together, if they are as small as those of training.
+  [[nodiscard]] virtual std::size_t instances_together() const { return 1; }
+
+  /// A good number of tasks for roll_out_together.
   [[nodiscard]] virtual std::size_t rollouts_together() const { return 1; }
 
   /// Tours of instances that this policy encoded, on one thread. Each is what roll_out() of its instance gives, bit by

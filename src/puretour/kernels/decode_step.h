@@ -1,5 +1,5 @@
 // Products of a single row, as decoders need them at every step of a tour. Several sums run side by side, so that
-// additions do not wait for each other: multiply() of one row takes three times as long.
+// additions do not wait for each other as those of multiply() do.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -2,6 +2,7 @@
 #include "puretour/kernels/encoder.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "puretour/kernels/group_chunks.h"
@@ -215,6 +216,7 @@ class Backward {
 
 std::vector<NormStatistics> encode(const Encoder& encoder, std::span<const Group> groups, std::size_t num_rows,
                                    std::span<float* const> t, float* out, const AddUp& add_up) {
+  assert(!encoder.blocks.empty() && encoder.norms.size() == encoder.blocks.size() + 1);
   const std::size_t dim = encoder.dim;
   Workspace& work = workspace();
   std::vector<NormStatistics> statistics(encoder.norms.size());

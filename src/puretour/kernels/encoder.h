@@ -44,7 +44,7 @@ struct Encoder {
   enum class Residual : std::uint8_t { kInput, kEarlier };
 
   std::size_t dim = 0;
-  std::vector<EncoderBlock> blocks;
+  std::vector<EncoderBlock> blocks;   // at least one
   std::vector<NormParameters> norms;  // one before every block and one behind the last
   Residual residual = Residual::kInput;
   float epsilon = 1e-5F;

@@ -20,7 +20,8 @@ void layer_norm_gradient(const float* sum, const float* out_gradient, std::size_
 /// sums[c] += x[r][c] and squares[c] += x[r][c]^2 over all rows, in double.
 void add_column_moments(const float* x, std::size_t num_rows, std::size_t dim, double* sums, double* squares);
 
-/// sums[c] += gradient and products[c] += gradient * (x - mean) * root over all rows.
+/// sums[c] += gradient and products[c] += gradient * (x - mean) * root over all rows: in float for 64 rows at a time,
+/// whose sums are added up in double.
 void add_gradient_moments(const float* x, const float* gradient, std::size_t num_rows, std::size_t dim,
                           const float* mean, const float* root, double* sums, double* products);
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "puretour/kernels/aligned.h"
+#include "puretour/kernels/group_chunks.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/pairs.h"
 #include "puretour/kernels/panels.h"
@@ -13,9 +14,6 @@
 
 namespace puretour::kernels {
 namespace {
-
-// Queries at a time: enough for full products, few enough for the second cache.
-constexpr std::size_t kMostQueries = 192;
 
 // Groups with the same keys whose queries follow each other, or a single one: their products are one.
 struct Batch {
@@ -41,7 +39,7 @@ void for_batches(std::span<const PointerGroup> groups, const Use& use) {
     std::size_t end = begin + 1;
     std::size_t next_query = groups[begin].rows.query_begin + groups[begin].rows.num_queries;
     while (end < groups.size() && same_keys(groups[begin], groups[end]) && groups[end].rows.query_begin == next_query &&
-           next_query + groups[end].rows.num_queries - groups[begin].rows.query_begin <= kMostQueries) {
+           next_query + groups[end].rows.num_queries - groups[begin].rows.query_begin <= kChunkRows) {
       next_query += groups[end++].rows.num_queries;
     }
     use(Batch{groups.subspan(begin, end - begin), begin == 0 || !same_keys(groups[begin - 1], groups[begin])});

@@ -2,6 +2,7 @@
 #include "puretour/kernels/tour_decoder.h"
 
 #include <algorithm>
+#include <cassert>
 #include <vector>
 
 #include "puretour/kernels/aligned.h"
@@ -45,6 +46,7 @@ struct Chunk {
 // time, and end(first instance, their number).
 template <class Begin, class Use, class End>
 void for_chunks(const TourDecoder& decoder, const Begin& begin, const Use& use, const End& end) {
+  assert(decoder.num_nodes > decoder.first_step && (decoder.coordinates == nullptr || decoder.first_step == 1));
   const std::size_t num_steps = decoder.num_steps();
   const std::size_t instances_at_a_time = std::max<std::size_t>(1, kChunkRows / decoder.num_nodes);
   const std::size_t tours_at_a_time = std::max<std::size_t>(1, kChunkRows / num_steps);

@@ -10,7 +10,8 @@
 // nodes that are left, by their `glimpse_key` and `glimpse_value`, and what it sees, projected, is the new query. It is
 // compared with the `score_key` of the nodes that are left; see pointer.h.
 //
-// A few instances and tours at a time: shares, queries, scores and their gradients never leave the cache.
+// A few instances and tours at a time: for up to about 200 nodes, shares, queries, scores and their gradients never
+// leave the cache.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -56,11 +57,13 @@ struct TourDecoder {
   std::size_t num_instances = 0;
   std::size_t num_tours = 0;  // of each instance
   std::size_t num_nodes = 0;
-  std::size_t first_step = 0;  // 0 or 1: the steps are first_step .. num_nodes - 1
+  std::size_t first_step = 0;  // 0 or 1: the steps are first_step .. num_nodes - 1, at least one
   /// Instance by instance, tour by tour: the nodes in their order, and the places of the nodes.
   std::span<const std::int32_t> tours;
   std::span<const std::int32_t> places;
-  const float* coordinates = nullptr;  // null, or six of every node for its distances: num_instances x 6 x num_nodes
+  /// Null, or six of every node for its distance from the one before (so that first_step is 1): num_instances x 6 x
+  /// num_nodes.
+  const float* coordinates = nullptr;
 
   [[nodiscard]] std::size_t num_steps() const { return num_nodes - first_step; }
   [[nodiscard]] std::size_t num_rows() const { return num_instances * num_tours * num_steps(); }

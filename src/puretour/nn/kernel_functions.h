@@ -36,10 +36,8 @@ Tensor kernel_add_layer_norm(const Tensor& a, const Tensor& b, const Tensor& sca
 /// Rows of `x` (R, d) by number.
 Tensor kernel_take_rows(const Tensor& x, const std::vector<std::int64_t>& numbers);
 
-/// Groups with the memory that they refer to.
 struct AttentionPlan : torch::CustomClassHolder {
   std::vector<kernels::Group> groups;
-  std::vector<std::int32_t> ranks;
 };
 using AttentionPlanPtr = c10::intrusive_ptr<AttentionPlan>;
 
@@ -59,9 +57,7 @@ Tensor kernel_attention(const Tensor& queries, const Tensor& keys, const Tensor&
 
 struct PointerPlan : torch::CustomClassHolder {
   std::vector<kernels::PointerGroup> groups;
-  std::vector<std::int32_t> ranks;
-  std::vector<std::int32_t> chosen;
-  Tensor coordinates;
+  std::vector<std::int32_t> chosen;  // that the groups refer to
 };
 using PointerPlanPtr = c10::intrusive_ptr<PointerPlan>;
 

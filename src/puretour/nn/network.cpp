@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "puretour/base/error.h"
@@ -183,7 +182,7 @@ constexpr double kBatchNormEpsilon = 1e-5;
 void Network::move_statistics(const std::string& name, const Tensor& mean, const Tensor& variance, double num_rows,
                               double momentum) {
   const torch::NoGradGuard no_grad;
-  const double unbiased = num_rows / (num_rows - 1);
+  const double unbiased = num_rows / std::max(1.0, num_rows - 1);
   weights_.at(name + ".running_mean").mul_(1 - momentum).add_(mean, momentum);
   weights_.at(name + ".running_var").mul_(1 - momentum).add_(variance, momentum * unbiased);
 }

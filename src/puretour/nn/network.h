@@ -63,7 +63,8 @@ class Network : public torch::nn::Module {
   /// What step_log_probs() needs, from what encode() gives.
   [[nodiscard]] virtual std::vector<Tensor> decoder_inputs(const std::vector<Tensor>& encoded) { return encoded; }
 
-  /// Log-probabilities (B, G, S, N) of all nodes; minus infinity for those that can not be chosen.
+  /// Log-probabilities (B, G, S, N) of all nodes; minus infinity for those that can not be chosen. `inputs` come from
+  /// decoder_inputs().
   [[nodiscard]] virtual Tensor step_log_probs(const std::vector<Tensor>& inputs, const Steps& steps) = 0;
 
   /// Log-probabilities (B, G, N) of every step of the tours (B, G, N), in one pass with gradients. In training mode the
@@ -124,16 +125,10 @@ class Network : public torch::nn::Module {
   /// residual + two linear layers by name, with an activation between them.
   [[nodiscard]] Tensor add_feed_forward(const Tensor& residual, const std::string& first, const std::string& second,
                                         kernels::Activation activation, const Tensor& x) const;
-  /// residual + projected attention of all nodes of an instance to all of them: x (B, N, d), in_weight (3d, d) gives
-  /// queries, keys and values side by side. `name` stands for the weights.
-  [[nodiscard]] Tensor add_self_attention(const std::string& name, const Tensor& residual, const Tensor& x,
-                                          const Tensor& in_weight, const Tensor& out_weight,
-                                          std::size_t num_heads) const;
-
   /// A block of an encoder, by the names of its weights or with weights that are made of parameters.
   struct EncoderBlock {
     std::string name;   // stands for the weights
-    Tensor in_weight;   // attention: see add_self_attention(). Undefined: a feed-forward block
+    Tensor in_weight;   // attention: (3d, d), queries, keys and values. Undefined: a feed-forward block
     Tensor out_weight;  // attention
     std::string first;  // feed-forward: names of the two layers
     std::string second;
@@ -153,6 +148,11 @@ class Network : public torch::nn::Module {
   [[nodiscard]] Tensor layer_norm(const std::string& name, const Tensor& x, double epsilon) const;
 
  private:
+  /// residual + projected attention of all nodes of an instance to all of them: x (B, N, d), in_weight (3d, d) gives
+  /// queries, keys and values side by side. `name` stands for the weights.
+  [[nodiscard]] Tensor add_self_attention(const std::string& name, const Tensor& residual, const Tensor& x,
+                                          const Tensor& in_weight, const Tensor& out_weight,
+                                          std::size_t num_heads) const;
   [[nodiscard]] Tensor run_encoder_by_kernels(const Tensor& x, const EncoderBlocks& encoder, Statistics statistics);
   [[nodiscard]] Tensor batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum);
   /// Moves the running statistics towards those of a batch.

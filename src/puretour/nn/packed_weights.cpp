@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/nn/packed_weights.h"
 
+#include <span>
+
 namespace puretour::nn {
 namespace {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <span>
+#include <memory>
 
 #include "puretour/kernels/attention_block.h"
 #include "puretour/kernels/feed_forward.h"

@@ -20,6 +20,11 @@ enum Share : std::int64_t { kKey, kFirst, kLast, kVisited, kGraph, kNumShares };
 constexpr double kMomentum = 0.19;  // two updates with 0.1: 1 - 0.9^2
 constexpr double kProbabilityFloor = 1e-8;
 
+// Their weight has the number of nodes in it.
+std::string name_of_shares(std::int64_t num_nodes) {
+  return fmt::format("shares of {} nodes", num_nodes);
+}
+
 // Angles, then coordinates of the eight symmetric images: (B, N, 24).
 Tensor features_of(const Tensor& points) {
   const Tensor x = points.select(-1, 0);
@@ -70,7 +75,7 @@ Tensor Pointerformer::shares_weight(std::int64_t num_nodes) const {
 
 std::vector<Tensor> Pointerformer::decoder_inputs(const std::vector<Tensor>& encoded) {
   const Tensor& e = encoded[kEmbedding];
-  return {e, encoded[kFeatures], linear("shares", e, shares_weight(e.size(1)))};
+  return {e, encoded[kFeatures], linear(name_of_shares(e.size(1)), e, shares_weight(e.size(1)))};
 }
 
 Tensor Pointerformer::step_log_probs(const std::vector<Tensor>& inputs, const Steps& steps) {
@@ -112,7 +117,7 @@ Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Te
   // the other angles are pi / 2 minus these, and each difference of coordinates occurs eight times.
   const Tensor coordinates =
       torch::cat({encoded[kFeatures].narrow(2, 8, 2) * 2, encoded[kFeatures].narrow(2, 0, 4)}, 2).transpose(1, 2);
-  const DecoderWeights weights{shares_weight(e.size(1)), {}, {}, packing("shares"), precision()};
+  const DecoderWeights weights{shares_weight(e.size(1)), {}, {}, packing(name_of_shares(e.size(1))), precision()};
   const Tensor log_probs = kernel_tour_log_probs(e, weights, tours, coordinates, form);
   return torch::constant_pad_nd(log_probs, {1, 0}, 0);
 }

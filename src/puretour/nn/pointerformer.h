@@ -19,8 +19,8 @@ class Pointerformer final : public Network {
   [[nodiscard]] bool chooses_start() const override { return false; }
   [[nodiscard]] std::vector<Tensor> encode(const Tensor& points, Statistics statistics) override;
   [[nodiscard]] std::optional<std::size_t> embedding_part() const override { return 0; }
-  /// log(p + 1e-8), as the original has it.
   [[nodiscard]] std::vector<Tensor> decoder_inputs(const std::vector<Tensor>& encoded) override;
+  /// log(p + 1e-8), as the original has it.
   [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& inputs, const Steps& steps) override;
   [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
 

@@ -74,7 +74,7 @@ BatchTours roll_out(const Policy& policy, const Batch& batch, std::span<const st
   result.nodes.resize(num_views * plan.tours * n);
   result.lengths.resize(num_views * plan.tours);
   // As many views at a time as have a good number of tours for the network.
-  const std::size_t views_at_once = std::max<std::size_t>(1, policy.rollouts_together() / plan.tours);
+  const std::size_t views_at_once = std::max(policy.instances_together(), policy.rollouts_together() / plan.tours);
   parallel_for_blocks(num_views, views_at_once, plan.threads, [&](std::size_t begin, std::size_t end) {
     std::vector<std::span<const Point>> views;
     for (std::size_t v = begin; v < end; ++v) views.push_back(batch.view(v));

@@ -4,19 +4,25 @@
 #include <algorithm>
 #include <cmath>
 
+#include "puretour/nn/kernel_functions.h"
+
 namespace puretour::train {
 namespace {
 
 using nn::Tensor;
 
-// Instances that a decoder works on at a time: for INViT as many as keep its tensors in the caches. Every such part
-// also adds up the gradients of all weights. The others look after their memory themselves.
-std::int64_t chunk_size(const nn::Network& network, const Tensor& tours) {
-  const auto* invit = std::get_if<InvitConfig>(&network.config());
-  if (invit == nullptr) return tours.size(0);
-  constexpr double kFloats = 1.5e6;  // of the largest tensor
-  const std::size_t tokens = *std::max_element(invit->state_views.begin(), invit->state_views.end()) + 2;
-  const auto floats_per_step = static_cast<double>(tokens * invit->embedding_dim);
+// Instances that the decoder works on at a time: as many as keep its tensors in the caches. Every such part also adds
+// up the gradients of all weights.
+std::int64_t chunk_size(const nn::Network& network, const Tensor& encoded, const Tensor& tours) {
+  constexpr double kFloats = 1.5e6;
+  double floats_per_step = 0;  // of the largest tensor
+  if (const auto* invit = std::get_if<InvitConfig>(&network.config())) {
+    const std::size_t tokens = *std::max_element(invit->state_views.begin(), invit->state_views.end()) + 2;
+    floats_per_step = static_cast<double>(tokens * invit->embedding_dim);
+  } else {
+    if (nn::kernels_take(encoded)) return tours.size(0);  // they look after their memory themselves
+    floats_per_step = static_cast<double>(encoded.size(-1));
+  }
   const auto steps = static_cast<double>(tours.size(1) * tours.size(2));
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(kFloats / (steps * floats_per_step)));
 }
@@ -26,7 +32,7 @@ std::int64_t chunk_size(const nn::Network& network, const Tensor& tours) {
 double add_gradient(nn::Network& network, const std::vector<Tensor>& encoded, const Tensor& tours,
                     const Tensor& coefficients) {
   const std::int64_t num_rows = tours.size(0);
-  const std::int64_t chunk = chunk_size(network, tours);
+  const std::int64_t chunk = chunk_size(network, encoded[0], tours);
   std::vector<Tensor> gradients(encoded.size());
   double total = 0;
   for (std::int64_t begin = 0; begin < num_rows; begin += chunk) {

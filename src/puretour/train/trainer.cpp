@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <limits>
 
 #include "puretour/base/error.h"
 #include "puretour/base/parallel.h"

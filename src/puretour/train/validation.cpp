@@ -41,7 +41,7 @@ Validation validate(const Policy& policy, const std::vector<Sample>& set, int th
     std::vector<std::unique_ptr<EncodedInstance>> encoded;
     std::vector<RolloutTask> tasks(end - begin);
     for (std::size_t i = begin; i < end; ++i) {
-      encoded.push_back(policy.encode(set[i].instance.points(), {}));
+      encoded.push_back(policy.encode(set[i].instance.points(), {}));  // as a solver does
       tasks[i - begin].instance = encoded.back().get();
     }
     std::size_t i = begin;
