@@ -34,7 +34,7 @@ using puretour::kernels::Precision;
 
 constexpr std::size_t kDim = 128;
 constexpr std::size_t kHidden = 512;
-constexpr std::size_t kRows = 3072;  // much more than a cache holds, as in training
+constexpr std::size_t kRows = 38400;  // much more than the second cache holds, as in training
 
 AlignedVector<float> random_values(std::size_t count, float size = 1) {
   puretour::Rng rng(7);
