@@ -70,8 +70,8 @@ std::vector<float> mean_of_rows(std::span<const float> rows, std::size_t dim) {
     for (std::size_t c = 0; c < dim; ++c) sums[c] += static_cast<double>(rows[i + c]);
   }
   std::vector<float> means(dim);
-  const auto count = static_cast<double>(rows.size() / dim);
-  for (std::size_t c = 0; c < dim; ++c) means[c] = static_cast<float>(sums[c] / count);
+  const std::size_t num_rows = rows.size() / dim;
+  for (std::size_t c = 0; c < dim; ++c) means[c] = static_cast<float>(sums[c] / static_cast<double>(num_rows));
   return means;
 }
 
