@@ -62,11 +62,7 @@ void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_strid
   room(rows, kRowBlock * stride);
   for (std::size_t begin = 0; begin < num_rows; begin += kRowBlock) {
     const std::size_t count = std::min(kRowBlock, num_rows - begin);
-    for (std::size_t r = 0; r < count; ++r) {
-      std::uint32_t* pairs = rows.data() + r * stride;
-      pairs[num_pairs - 1] = 0;  // the last pair of an odd row has one number only
-      round_row(a + (begin + r) * a_stride, b.depth(), reinterpret_cast<std::uint16_t*>(pairs));
-    }
+    round_rows(a + begin * a_stride, a_stride, count, b.depth(), rows.data(), stride, num_pairs);
     multiply_pairs({rows.data(), stride, b.data(), kBlock, num_pairs * kBlock, num_pairs, bias, 0,
                     out + begin * out_stride, out_stride, count, b.columns()});
   }

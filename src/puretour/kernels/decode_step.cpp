@@ -1,39 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/decode_step.h"
 
+#include "puretour/kernels/rows.h"
 #include "puretour/kernels/simd.h"
 
 namespace puretour::kernels {
 namespace {
 
-constexpr std::size_t kChains = 4;
-
-template <int kLanes>
-PURETOUR_INLINE void multiply_row_impl(const float* a, const PanelView& b, float* out) {
-  using B = Block<kLanes>;
-  for (std::size_t c = 0; c < b.columns; c += kBlock) {
-    const float* panel = b.data + c / kBlock * b.panel_stride;
-    B sums[kChains];
-    for (B& sum : sums) B::fill(sum, 0);
-    std::size_t k = 0;
-    for (; k + kChains <= b.depth; k += kChains) {
-      for (std::size_t i = 0; i < kChains; ++i) {
-        B row;
-        B::load(row, panel + (k + i) * kBlock);
-        B::add_scaled(sums[i], a[k + i], row);
-      }
-    }
-    for (; k < b.depth; ++k) {
-      B row;
-      B::load(row, panel + k * kBlock);
-      B::add_scaled(sums[0], a[k], row);
-    }
-    B::add(sums[0], sums[1]);
-    B::add(sums[2], sums[3]);
-    B::add(sums[0], sums[2]);
-    B::store(sums[0], out + c);
-  }
-}
+constexpr std::size_t kChains = 4;  // heads side by side
 
 // kHeads heads of one panel.
 template <int kLanes, std::size_t kHeads>
@@ -71,10 +45,15 @@ PURETOUR_INLINE void multiply_heads_impl(const float* a, const PanelView& b, std
 
 }  // namespace
 
-PURETOUR_KERNEL(multiply_row, (const float* a, const PanelView& b, float* out), (a, b, out))
 PURETOUR_KERNEL(multiply_heads,
                 (const float* a, const PanelView& b, std::size_t num_heads, std::size_t head_dim, float* out,
                  std::size_t out_stride),
                 (a, b, num_heads, head_dim, out, out_stride))
+
+void multiply_row(const float* a, const PanelView& b, float* out) {
+  for (std::size_t c = 0; c < b.columns; c += kBlock) {
+    weighted_sum(a, b.data + c / kBlock * b.panel_stride, b.depth, out + c);
+  }
+}
 
 }  // namespace puretour::kernels

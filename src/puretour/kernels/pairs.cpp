@@ -259,6 +259,15 @@ void round_row(const float* row, std::size_t count, std::uint16_t* out) {
   round_row_plain(row, count, out);
 }
 
+void round_rows(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns, std::uint32_t* out,
+                std::size_t out_stride, std::size_t num_pairs) {
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    std::uint32_t* pairs = out + r * out_stride;
+    std::fill(pairs + columns / 2, pairs + num_pairs, 0);  // the last pair of an odd row has one number only
+    round_row(rows + r * stride, columns, reinterpret_cast<std::uint16_t*>(pairs));
+  }
+}
+
 void round_pair(const float* first, const float* second, std::size_t count, std::uint32_t* out) {
 #if defined(__x86_64__)
   if (active_isa() >= Isa::kAvx512Bf16) return round_pair_native(first, second, count, out);

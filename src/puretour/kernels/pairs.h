@@ -23,6 +23,9 @@ PURETOUR_INLINE std::uint32_t bfloat16_bits(float value) {
 
 /// out[i] = row[i], for i < count.
 void round_row(const float* row, std::size_t count, std::uint16_t* out);
+/// Row r becomes num_pairs pairs at out + r * out_stride; those that have no number of the row are zero.
+void round_rows(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns, std::uint32_t* out,
+                std::size_t out_stride, std::size_t num_pairs);
 /// out[i] = the pair of first[i] and second[i].
 void round_pair(const float* first, const float* second, std::size_t count, std::uint32_t* out);
 /// out[i] = the pair of first[i] and zero.

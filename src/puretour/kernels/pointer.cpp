@@ -70,16 +70,6 @@ Workspace& workspace() {
   return work;
 }
 
-// Rows of channels as rows of pairs; what is missing of whole tiles is zero.
-void round_rows(const float* rows, std::size_t stride, std::size_t count, std::size_t columns, std::uint32_t* out,
-                std::size_t out_stride) {
-  for (std::size_t r = 0; r < count; ++r) {
-    std::uint32_t* pairs = out + r * out_stride;
-    std::fill(pairs + columns / 2, pairs + num_row_pairs(columns), 0);
-    round_row(rows + r * stride, columns, reinterpret_cast<std::uint16_t*>(pairs));
-  }
-}
-
 // The products of queries with keys and what follows from them on the way back, in float or rounded.
 class Products {
  public:
@@ -101,7 +91,7 @@ class Products {
     const std::size_t num_pairs = num_row_pairs(dim_);
     room(work_.key_rows, padded(count) * num_pairs);
     room(work_.key_panels, padded(count) * num_pairs);
-    round_rows(rows, keys_.stride, count, dim_, work_.key_rows.data(), num_pairs);
+    round_rows(rows, keys_.stride, count, dim_, work_.key_rows.data(), num_pairs, num_pairs);
     std::fill(work_.key_rows.data() + count * num_pairs, work_.key_rows.data() + padded(count) * num_pairs, 0);
     for (std::size_t key = 0; key < count; key += kBlock) {
       for (std::size_t k = 0; k < num_pairs; k += kBlock) {
@@ -126,7 +116,7 @@ class Products {
     const std::size_t num_pairs = num_row_pairs(dim_);
     const std::size_t stride = spread_stride(num_pairs);
     room(work_.query_rows, padded(count) * stride);
-    round_rows(queries, queries_.stride, count, dim_, work_.query_rows.data(), stride);
+    round_rows(queries, queries_.stride, count, dim_, work_.query_rows.data(), stride, num_pairs);
     multiply_pairs({work_.query_rows.data(), stride, work_.key_panels.data(), kBlock, num_pairs * kBlock, num_pairs,
                     nullptr, 0, scores, width, count, width});
   }
@@ -148,7 +138,7 @@ class Products {
     const std::size_t num_pairs = num_row_pairs(num_keys);
     const std::size_t stride = spread_stride(num_pairs);
     room(work_.score_gradient_rows, padded(count) * stride);
-    round_rows(work_.scores.data(), width, count, num_keys, work_.score_gradient_rows.data(), stride);
+    round_rows(work_.scores.data(), width, count, num_keys, work_.score_gradient_rows.data(), stride, num_pairs);
     multiply_pairs({work_.score_gradient_rows.data(), stride, work_.key_row_panels.data(), kBlock, num_pairs * kBlock,
                     num_pairs, nullptr, 0, of_queries, query_gradient.stride, count, dim_});
     add_transposed_product_bfloat16(work_.scores.data(), width, num_keys, queries, queries_.stride, dim_, count,

@@ -36,14 +36,6 @@ Workspace& workspace() {
   return work;
 }
 
-// [row][pairs of channels] of an even number of channels.
-void fill_rows(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t channels, std::uint32_t* out,
-               std::size_t out_stride) {
-  for (std::size_t r = 0; r < num_rows; ++r) {
-    round_row(rows + r * stride, channels, reinterpret_cast<std::uint16_t*>(out + r * out_stride));
-  }
-}
-
 // Two rows of a chunk, sixteen columns of it. kRelu: the activation has yet to be computed.
 template <bool kRelu>
 struct TwoRows {
@@ -126,7 +118,7 @@ PURETOUR_TILE_TARGET void relu_and_round_rows(const float* hidden, std::size_t n
 void round_hidden(Activation activation, float* hidden, std::size_t num_rows, std::uint32_t* rows, std::size_t stride) {
   if (activation == Activation::kRelu) return relu_and_round_rows(hidden, num_rows, rows, stride);
   activate(activation, hidden, num_rows * kChunk);
-  fill_rows(hidden, kChunk, num_rows, kChunk, rows, stride);
+  round_rows(hidden, kChunk, num_rows, kChunk, rows, stride, kChunk / 2);
 }
 
 void round_hidden_and_gradient(Activation activation, float* hidden, float* gradient, std::size_t num_rows,
@@ -176,7 +168,7 @@ void tile_feed_forward(const FeedForward& layers, const float* x, std::size_t nu
   std::uint32_t* x_rows = room(work.x_rows, rows * x_stride);
   std::uint32_t* hidden_rows = room(work.hidden_rows, rows * hidden_stride);
   float* hidden = room(work.hidden, rows * kChunk);
-  fill_rows(x, inputs, num_rows, inputs, x_rows, x_stride);
+  round_rows(x, inputs, num_rows, inputs, x_rows, x_stride, inputs / 2);
   for (std::size_t c = 0; c < width; c += kChunk) {
     multiply_chunk(x_rows, num_rows, layers.first, c, hidden);
     round_hidden(layers.activation, hidden, num_rows, hidden_rows + c / 2, hidden_stride);
@@ -201,13 +193,13 @@ void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedF
 
   std::uint32_t* x_rows = room(work.x_rows, rows * x_stride);
   std::uint32_t* x_panels = room(work.x_panels, num_pairs * inputs);
-  fill_rows(x, inputs, num_rows, inputs, x_rows, x_stride);
+  round_rows(x, inputs, num_rows, inputs, x_rows, x_stride, inputs / 2);
   round_row_panels(x, inputs, num_rows, inputs, x_panels);
 
   std::uint32_t* incoming_rows = room(work.incoming_rows, rows * out_stride);
   std::uint32_t* incoming_columns = room(work.incoming_columns, outputs * num_pairs);
   std::uint32_t* pairs = room(work.pairs, num_pairs * std::max(outputs, kChunk));
-  fill_rows(out_gradient, outputs, num_rows, outputs, incoming_rows, out_stride);
+  round_rows(out_gradient, outputs, num_rows, outputs, incoming_rows, out_stride, outputs / 2);
   round_row_pairs(out_gradient, outputs, num_rows, outputs, pairs, outputs);
   turn_pairs(pairs, num_pairs, outputs, incoming_columns);
 
