@@ -1,6 +1,6 @@
 // Speed of the kernels by themselves, on one thread: where the time of a training step goes, kernel by kernel.
 //
-//   build/release/bench/kernels_bench [float32|bfloat16]
+//   build/release/bench/kernels_bench [float32|bfloat16 [PART OF A KERNEL'S NAME]]
 //
 // Sizes are those of the paper's networks: width 128, 512 hidden values, 8 heads. GFLOPS count the products that a
 // result needs, not those that a gradient computes a second time. Best of several runs: other programs only slow down.
@@ -48,8 +48,11 @@ Linear layer(std::size_t inputs, std::size_t outputs, Precision precision) {
   return puretour::kernels::make_linear(weight, {}, outputs, inputs, precision);
 }
 
+std::string wanted_part;  // of the names of kernels; empty: all
+
 // Operations per second, best of several runs.
 void measure(const std::string& name, double operations, const std::function<void()>& work) {
+  if (name.find(wanted_part) == std::string::npos) return;
   work();
   double best = 1e9;
   for (int run = 0; run < 15; ++run) {
@@ -70,6 +73,7 @@ std::vector<Group> groups_of(std::size_t size) {
 
 int main(int argc, char** argv) {
   const Precision precision = puretour::kernels::parse_precision(argc > 1 ? argv[1] : "bfloat16");
+  if (argc > 2) wanted_part = argv[2];
   fmt::print("{}, {}, one thread\n\n", puretour::cpu_name(), puretour::isa_name(puretour::active_isa()));
   fmt::print("| kernel | ns per row | GFLOPS |\n|---|---|---|\n");
   const AlignedVector<float> x = random_values(kRows * kDim);

@@ -66,35 +66,12 @@ PURETOUR_VECTORISED void round_single_plain(const float* first, std::size_t coun
 }
 
 #if defined(__x86_64__)
-// Words are exchanged between ever larger blocks.
 template <class Word>
 __attribute__((target("avx512f"))) void transpose_block_avx512(const Word* from, std::size_t from_stride, Word* to,
                                                                std::size_t to_stride) {
-  constexpr __mmask8 kAllOfEight = 0xFF;
-  __m512i x[kBlock];
-  __m512i y[kBlock];
-  for (std::size_t r = 0; r < kBlock; ++r) x[r] = _mm512_loadu_si512(from + r * from_stride);
-  for (std::size_t r = 0; r < kBlock; r += 2) {
-    y[r] = _mm512_maskz_unpacklo_epi32(kAll, x[r], x[r + 1]);
-    y[r + 1] = _mm512_maskz_unpackhi_epi32(kAll, x[r], x[r + 1]);
-  }
-  // x[4 g + c]: column c of every group of four, of rows 4 g .. 4 g + 3.
-  for (std::size_t r = 0; r < kBlock; r += 4) {
-    x[r] = _mm512_maskz_unpacklo_epi64(kAllOfEight, y[r], y[r + 2]);
-    x[r + 1] = _mm512_maskz_unpackhi_epi64(kAllOfEight, y[r], y[r + 2]);
-    x[r + 2] = _mm512_maskz_unpacklo_epi64(kAllOfEight, y[r + 1], y[r + 3]);
-    x[r + 3] = _mm512_maskz_unpackhi_epi64(kAllOfEight, y[r + 1], y[r + 3]);
-  }
-  for (std::size_t c = 0; c < 4; ++c) {
-    const __m512i upper_even = _mm512_maskz_shuffle_i32x4(kAll, x[c], x[4 + c], 0x88);  // groups 0 and 2
-    const __m512i upper_odd = _mm512_maskz_shuffle_i32x4(kAll, x[c], x[4 + c], 0xDD);   // groups 1 and 3
-    const __m512i lower_even = _mm512_maskz_shuffle_i32x4(kAll, x[8 + c], x[12 + c], 0x88);
-    const __m512i lower_odd = _mm512_maskz_shuffle_i32x4(kAll, x[8 + c], x[12 + c], 0xDD);
-    _mm512_storeu_si512(to + c * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_even, lower_even, 0x88));
-    _mm512_storeu_si512(to + (4 + c) * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_odd, lower_odd, 0x88));
-    _mm512_storeu_si512(to + (8 + c) * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_even, lower_even, 0xDD));
-    _mm512_storeu_si512(to + (12 + c) * to_stride, _mm512_maskz_shuffle_i32x4(kAll, upper_odd, lower_odd, 0xDD));
-  }
+  __m512i columns[kBlock];
+  load_columns(from, from_stride, columns);
+  for (std::size_t c = 0; c < kBlock; ++c) _mm512_storeu_si512(to + c * to_stride, columns[c]);
 }
 #endif
 

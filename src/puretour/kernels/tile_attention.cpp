@@ -32,25 +32,59 @@ std::size_t head_pairs() {
   return active_isa() >= Isa::kAmx ? kTilePairs : kDim / 2;
 }
 
-// [row][pairs of channels] in a stride of kTilePairs, for rows of channels times `factor`. The upper half stays zero.
+// Rows of channels as [row][pairs of channels] in a stride of kTilePairs. The upper half stays zero.
 struct ChannelPairs {
   AlignedVector<std::uint32_t> pairs;
 
   void reserve(std::size_t rows) { room(pairs, padded(rows) * kTilePairs); }
-  PURETOUR_TILE_TARGET void fill(const float* rows, std::size_t stride, std::size_t count, float factor) {
-    const __m512 factors = _mm512_set1_ps(factor);
+  PURETOUR_TILE_TARGET void fill(const float* rows, std::size_t stride, std::size_t count) {
     for (std::size_t r = 0; r < count; ++r) {
-      const auto rounded = reinterpret_cast<__m512i>(
-          _mm512_cvtne2ps_pbh(_mm512_setzero_ps(), _mm512_mul_ps(_mm512_loadu_ps(rows + r * stride), factors)));
-      _mm512_storeu_si512(pairs.data() + r * kTilePairs, rounded);
+      store_row(pairs.data() + r * kTilePairs, _mm512_loadu_ps(rows + r * stride), _mm512_setzero_ps());
     }
-    // Whole tiles take part in transpositions, whose results are factors of zero: they must be finite.
-    for (std::size_t r = count; r < padded(count); ++r) std::memset(pairs.data() + r * kTilePairs, 0, 64);
   }
-  // Panel p: [pairs of channels][sixteen rows].
-  void transpose(std::size_t count, AlignedVector<std::uint32_t>& panels) const {
+};
+
+// Rows of channels as panels of sixteen rows: [panel][pairs of channels][row]. The upper half of a panel stays zero.
+struct ChannelPanels {
+  AlignedVector<std::uint32_t> pairs;
+
+  void reserve(std::size_t rows) { room(pairs, padded(rows) * kTilePairs); }
+  // Rows that are missing in the last panel become zero.
+  PURETOUR_TILE_TARGET void fill(const float* rows, std::size_t stride, std::size_t count, float factor) {
     for (std::size_t r = 0; r < count; r += kBlock) {
-      transpose_block(pairs.data() + r * kTilePairs, kTilePairs, panels.data() + r * kTilePairs, kBlock);
+      fill_panel(rows + r * stride, stride, std::min(kBlock, count - r), factor, pairs.data() + r * kTilePairs);
+    }
+  }
+
+ private:
+  // The exchanges of a transposition for registers of two rows each. These are chosen such that the rows of the result
+  // are in their order.
+  PURETOUR_TILE_INLINE static void fill_panel(const float* rows, std::size_t stride, std::size_t count, float factor,
+                                              std::uint32_t* panel) {
+    constexpr __mmask8 kAllOfEight = 0xFF;
+    const __m512 factors = _mm512_set1_ps(factor);
+    const auto row = [&](std::size_t r) PURETOUR_TILE_LAMBDA {
+      return r < count ? _mm512_mul_ps(_mm512_loadu_ps(rows + r * stride), factors) : _mm512_setzero_ps();
+    };
+    __m512i columns[2][4];  // [g][c]: pairs c and 4 + c, by turns, of four of the rows 8 g to 8 g + 7
+    for (std::size_t g = 0; g < 2; ++g) {
+      __m512i both[4];
+      for (std::size_t i = 0; i < 4; ++i) {
+        both[i] = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(row(8 * g + 4 + i), row(8 * g + i)));
+      }
+      const __m512i upper_left = _mm512_maskz_unpacklo_epi32(kAll, both[0], both[1]);
+      const __m512i upper_right = _mm512_maskz_unpackhi_epi32(kAll, both[0], both[1]);
+      const __m512i lower_left = _mm512_maskz_unpacklo_epi32(kAll, both[2], both[3]);
+      const __m512i lower_right = _mm512_maskz_unpackhi_epi32(kAll, both[2], both[3]);
+      columns[g][0] = _mm512_maskz_unpacklo_epi64(kAllOfEight, upper_left, lower_left);
+      columns[g][1] = _mm512_maskz_unpackhi_epi64(kAllOfEight, upper_left, lower_left);
+      columns[g][2] = _mm512_maskz_unpacklo_epi64(kAllOfEight, upper_right, lower_right);
+      columns[g][3] = _mm512_maskz_unpackhi_epi64(kAllOfEight, upper_right, lower_right);
+    }
+    for (std::size_t c = 0; c < 4; ++c) {
+      _mm512_storeu_si512(panel + c * kBlock, _mm512_maskz_shuffle_i32x4(kAll, columns[0][c], columns[1][c], 0x88));
+      _mm512_storeu_si512(panel + (4 + c) * kBlock,
+                          _mm512_maskz_shuffle_i32x4(kAll, columns[0][c], columns[1][c], 0xDD));
     }
   }
 };
@@ -141,10 +175,8 @@ struct KeyOperands {
 
 // What products read of queries and of the gradients of their results.
 struct QueryOperands {
-  ChannelPairs query_rows;
-  ChannelPairs gradient_rows;
-  AlignedVector<std::uint32_t> query_panels;  // [panel][pairs of channels][queries]
-  AlignedVector<std::uint32_t> gradient_panels;
+  ChannelPanels query_panels;
+  ChannelPanels gradient_panels;
   AlignedVector<std::uint32_t> query_pairs;  // [pairs of queries][channels]
   AlignedVector<std::uint32_t> gradient_pairs;
 };
@@ -183,11 +215,9 @@ struct Workspace {
       operands.value_rows.reserve(keys);
     }
     for (QueryOperands& operands : query_operands) {
-      operands.query_rows.reserve(kQueryBlock);
-      room(operands.query_panels, kQueryBlock * kTilePairs);
+      operands.query_panels.reserve(kQueryBlock);
       if (!backward) continue;
-      operands.gradient_rows.reserve(kQueryBlock);
-      room(operands.gradient_panels, kQueryBlock * kTilePairs);
+      operands.gradient_panels.reserve(kQueryBlock);
       room(operands.query_pairs, kQueryBlock / 2 * kDim);
       room(operands.gradient_pairs, kQueryBlock / 2 * kDim);
     }
@@ -238,12 +268,21 @@ PURETOUR_TILE_INLINE __m512 power_of_two(__m512 x) {
   return _mm512_maskz_scalef_ps(kAll, p, x);  // by 2^floor(x)
 }
 
+// In four parts that do not wait for each other.
 PURETOUR_TILE_INLINE __m512 largest_of(const Sight& sight, const float* scores, std::size_t num_keys) {
-  __m512 largest = _mm512_set1_ps(kMasked);
-  for (std::size_t k = 0; k < num_keys; ++k) {
-    largest = _mm512_maskz_max_ps(kAll, largest, sight.masked(_mm512_loadu_ps(scores + k * kQueryBlock), k));
+  constexpr std::size_t kParts = 4;
+  __m512 largest[kParts];
+  for (__m512& part : largest) part = _mm512_set1_ps(kMasked);
+  const auto take = [&](__m512& part, std::size_t k) PURETOUR_TILE_LAMBDA {
+    part = _mm512_maskz_max_ps(kAll, part, sight.masked(_mm512_loadu_ps(scores + k * kQueryBlock), k));
+  };
+  std::size_t k = 0;
+  for (; k + kParts <= num_keys; k += kParts) {
+    for (std::size_t i = 0; i < kParts; ++i) take(largest[i], k + i);
   }
-  return largest;
+  for (; k < num_keys; ++k) take(largest[0], k);
+  return _mm512_maskz_max_ps(kAll, _mm512_maskz_max_ps(kAll, largest[0], largest[1]),
+                             _mm512_maskz_max_ps(kAll, largest[2], largest[3]));
 }
 
 // row(k) of all rows as pairs of rows, in their order; what is missing of whole tiles is zero.
@@ -314,12 +353,12 @@ PURETOUR_TILE_TARGET __m512 softmax_gradient_panel(const Sight& sight, float* sc
     for (std::size_t k = 0; k < num_keys; ++k) raw_weight(k);
   }
   const __m512 factor = _mm512_div_ps(_mm512_set1_ps(1), sum);
-  const __m512 mean = _mm512_mul_ps(dot, factor);
   const __m512 scales = _mm512_set1_ps(scale);
+  const __m512 scaled_mean = _mm512_mul_ps(_mm512_mul_ps(dot, factor), scales);
   const auto gradient = [&](std::size_t k) PURETOUR_TILE_LAMBDA {
     const __m512 weight = _mm512_mul_ps(_mm512_loadu_ps(scores + k * kQueryBlock), factor);
-    const __m512 difference = _mm512_sub_ps(_mm512_loadu_ps(gradients + k * kQueryBlock), mean);
-    const __m512 result = _mm512_mul_ps(_mm512_mul_ps(weight, difference), scales);
+    const __m512 difference = _mm512_fmsub_ps(_mm512_loadu_ps(gradients + k * kQueryBlock), scales, scaled_mean);
+    const __m512 result = _mm512_mul_ps(weight, difference);
     store_half_row(weight_rows + k * kQueryBlock / 2, weight);
     store_half_row(gradient_rows + k * kQueryBlock / 2, result);
     return result;
@@ -361,17 +400,16 @@ void clear_panel(std::size_t panel, std::size_t num_keys, Workspace& work) {
   }
 }
 
-// rows[q][channel] = turned[channel][q] * factors[q] for q < count (at most a panel).
+// rows[q][channel] = turned[channel][q] * factors[q] for q < count (at most a panel); no factors: 1.
 PURETOUR_TILE_TARGET void turn_back(const float* turned, const float* factors, std::size_t count, float* rows,
                                     std::size_t stride) {
-  alignas(64) std::uint32_t block[kDim * kBlock];
-  alignas(64) std::uint32_t result[kDim * kBlock];
-  const __m512 factor = factors == nullptr ? _mm512_set1_ps(1) : _mm512_loadu_ps(factors);
-  for (std::size_t c = 0; c < kDim; ++c) {
-    _mm512_store_ps(block + c * kBlock, _mm512_mul_ps(_mm512_loadu_ps(turned + c * kQueryBlock), factor));
+  __m512i columns[kDim];
+  load_columns(turned, kQueryBlock, columns);
+  for (std::size_t q = 0; q < count; ++q) {
+    __m512 row = reinterpret_cast<__m512>(columns[q]);
+    if (factors != nullptr) row = _mm512_mul_ps(row, _mm512_set1_ps(factors[q]));
+    _mm512_storeu_ps(rows + q * stride, row);
   }
-  transpose_block(block, kBlock, result, kBlock);
-  for (std::size_t q = 0; q < count; ++q) std::memcpy(rows + q * stride, result + q * kDim, sizeof(float) * kDim);
 }
 
 constexpr float kLog2E = 1.44269504F;
@@ -399,10 +437,9 @@ std::size_t rows_to_write(const Item& item) {
 }
 
 // out[key][query] = rows . panels, over the channels.
-void multiply_rows(const ChannelPairs& rows, const Item& item, const AlignedVector<std::uint32_t>& panels,
-                   AlignedVector<float>& out) {
-  multiply_pairs({rows.pairs.data(), kTilePairs, panels.data(), kBlock, kTilePairs * kBlock, head_pairs(), nullptr, 0,
-                  out.data(), kQueryBlock, rows_to_write(item), item.num_panels() * kBlock});
+void multiply_rows(const ChannelPairs& rows, const Item& item, const ChannelPanels& panels, AlignedVector<float>& out) {
+  multiply_pairs({rows.pairs.data(), kTilePairs, panels.pairs.data(), kBlock, kTilePairs * kBlock, head_pairs(),
+                  nullptr, 0, out.data(), kQueryBlock, rows_to_write(item), item.num_panels() * kBlock});
 }
 
 // sums[key][channel] = rows of pairs of queries . pairs of rows of the queries.
@@ -445,12 +482,11 @@ struct Attention {
   void prepare(const Item& item) {
     if (item.is_first_of_keys()) {
       KeyOperands& operands = work.keys_of(item);
-      operands.key_rows.fill(item.keys(keys), keys.stride, item.group->num_keys, 1);
+      operands.key_rows.fill(item.keys(keys), keys.stride, item.group->num_keys);
       turn_rows(item.keys(values), values.stride, item.group->num_keys, work, operands.value_columns);
     }
     QueryOperands& operands = work.queries_of(item);
-    operands.query_rows.fill(item.queries(queries), queries.stride, item.count, shape.scale * kLog2E);
-    operands.query_rows.transpose(item.count, operands.query_panels);
+    operands.query_panels.fill(item.queries(queries), queries.stride, item.count, shape.scale * kLog2E);
   }
   void score(const Item& item) {
     multiply_rows(work.keys_of(item).key_rows, item, work.queries_of(item).query_panels, work.scores);
@@ -479,16 +515,14 @@ struct AttentionGradient {
     if (item.is_first_of_keys()) {
       KeyOperands& operands = work.keys_of(item);
       const std::size_t count = item.group->num_keys;
-      operands.key_rows.fill(item.keys(keys), keys.stride, count, 1);
-      operands.value_rows.fill(item.keys(values), values.stride, count, 1);
+      operands.key_rows.fill(item.keys(keys), keys.stride, count);
+      operands.value_rows.fill(item.keys(values), values.stride, count);
       turn_rows(item.keys(keys), keys.stride, count, work, operands.key_columns);
       if (out.data != nullptr) turn_rows(item.keys(values), values.stride, count, work, operands.value_columns);
     }
     QueryOperands& operands = work.queries_of(item);
-    operands.query_rows.fill(item.queries(queries), queries.stride, item.count, shape.scale * kLog2E);
-    operands.query_rows.transpose(item.count, operands.query_panels);
-    operands.gradient_rows.fill(item.queries(out_gradient), out_gradient.stride, item.count, 1);
-    operands.gradient_rows.transpose(item.count, operands.gradient_panels);
+    operands.query_panels.fill(item.queries(queries), queries.stride, item.count, shape.scale * kLog2E);
+    operands.gradient_panels.fill(item.queries(out_gradient), out_gradient.stride, item.count, 1);
     pair_rows(item.queries(queries), queries.stride, item.count, operands.query_pairs.data());
     pair_rows(item.queries(out_gradient), out_gradient.stride, item.count, operands.gradient_pairs.data());
   }
