@@ -201,16 +201,16 @@ thread_local int num_uses = 0;
 
 }  // namespace
 
-MatrixUnitInUse::MatrixUnitInUse() {
+MatrixUnitInUse::MatrixUnitInUse() : is_there_(active_isa() >= Isa::kAmx) {
 #if defined(__x86_64__)
   constexpr TileConfiguration kConfiguration;
-  if (active_isa() >= Isa::kAmx && num_uses++ == 0) asm volatile("ldtilecfg %0" : : "m"(kConfiguration));
+  if (is_there_ && num_uses++ == 0) asm volatile("ldtilecfg %0" : : "m"(kConfiguration));
 #endif
 }
 
 MatrixUnitInUse::~MatrixUnitInUse() {
 #if defined(__x86_64__)
-  if (active_isa() >= Isa::kAmx && --num_uses == 0) asm volatile("tilerelease");
+  if (is_there_ && --num_uses == 0) asm volatile("tilerelease");
 #endif
 }
 

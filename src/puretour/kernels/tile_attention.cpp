@@ -2,15 +2,12 @@
 // the softmax of a query runs down a lane, without sums across a register. Every matrix that a product needs is brought
 // into the form that the product reads: rows of pairs for left factors, panels of pairs for right ones (pairs.h).
 //
-// Tiles are slow to read what has just been written, and the other way round: loads wait until the stores have left the
-// processor. So the steps of three heads are mixed, and what one step has written is read by another one two steps
-// later (in_mixed_order).
+// A few queries of one head at a time: all that is computed of them fits the first cache.
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/tile_attention.h"
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "puretour/base/error.h"
 #include "puretour/kernels/aligned.h"
@@ -23,8 +20,8 @@ namespace puretour::kernels {
 namespace {
 
 constexpr std::size_t kDim = 16;  // channels of a head
-// Queries at a time: their scores stay in the first cache, and four panels fill the matrix unit.
-constexpr std::size_t kQueryBlock = 64;
+// Queries at a time: what is computed of them stays in the first cache, and two panels fill the matrix unit.
+constexpr std::size_t kQueryBlock = 32;
 constexpr float kMasked = -1e30F;
 
 // Pairs of the channels of a head; the matrix unit wants whole tiles, half of them zero.
@@ -89,79 +86,52 @@ struct ChannelPanels {
   }
 };
 
-// Queries of one head of one group, a block at most.
-struct Item {
-  const Group* group = nullptr;
-  std::size_t first_channel = 0;
-  std::size_t begin = 0;  // first query, within the group
-  std::size_t count = 0;  // of queries
-  std::size_t number = 0;
-  std::size_t keys_number = 0;  // items with the same keys follow each other and have the same number
+// The keys of one head of one group.
+struct Head {
+  const Group& group;
+  std::size_t first_channel;
 
-  [[nodiscard]] std::size_t num_panels() const { return padded(count) / kBlock; }
-  [[nodiscard]] std::size_t key_pairs() const { return num_row_pairs(group->num_keys); }
-  [[nodiscard]] bool is_first_of_keys() const { return begin == 0; }
-  // Its queries and keys among the rows of a matrix.
-  template <class SomeRows>
-  [[nodiscard]] auto queries(SomeRows rows) const {
-    return rows.data + (group->query_begin + begin) * rows.stride + first_channel;
+  [[nodiscard]] std::size_t num_keys() const { return group.num_keys; }
+  [[nodiscard]] std::size_t key_pairs() const { return num_row_pairs(group.num_keys); }
+  // Of products with a row for each key. The matrix unit writes whole tiles faster; nobody reads what lies behind the
+  // last key.
+  [[nodiscard]] std::size_t rows_to_write() const {
+    return active_isa() >= Isa::kAmx ? padded(group.num_keys) : group.num_keys;
   }
+  // Among the rows of a matrix.
   template <class SomeRows>
   [[nodiscard]] auto keys(SomeRows rows) const {
-    return rows.data + group->key_begin * rows.stride + first_channel;
+    return rows.data + group.key_begin * rows.stride + first_channel;
   }
 };
 
-// All items of the groups, in order.
-class Items {
- public:
-  Items(std::span<const Group> groups, std::size_t num_heads) : groups_(groups), num_heads_(num_heads) {}
+// Some of the queries that look at them, a block at most.
+struct Queries {
+  const Head& head;
+  std::size_t begin;  // within the group
+  std::size_t count;
 
-  std::optional<Item> next() {
-    while (group_ < groups_.size() && begin_ >= groups_[group_].num_queries) {
-      begin_ = 0;
-      ++keys_number_;
-      if (++head_ < num_heads_) continue;
-      head_ = 0;
-      ++group_;
-    }
-    if (group_ == groups_.size()) return {};
-    const Group& group = groups_[group_];
-    const Item item{&group,    head_ * kDim, begin_, std::min(kQueryBlock, group.num_queries - begin_),
-                    number_++, keys_number_};
-    begin_ += kQueryBlock;
-    return item;
+  [[nodiscard]] std::size_t num_panels() const { return padded(count) / kBlock; }
+  [[nodiscard]] bool are_first() const { return begin == 0; }
+  // Among the rows of a matrix.
+  template <class SomeRows>
+  [[nodiscard]] auto of(SomeRows rows) const {
+    return rows.data + (head.group.query_begin + begin) * rows.stride + head.first_channel;
   }
-
- private:
-  std::span<const Group> groups_;
-  std::size_t num_heads_;
-  std::size_t group_ = 0;
-  std::size_t head_ = 0;
-  std::size_t begin_ = 0;
-  std::size_t number_ = 0;
-  std::size_t keys_number_ = 0;
 };
 
-// Calls for each item, in this order: prepare (rounds what is read), score (first products), weigh (softmax), collect
-// (last products), finish (writes results). Between two of these that depend on each other come others.
+// For every head of every group begin(head), attend(queries) for all of its queries, end(head).
 template <class Steps>
-void in_mixed_order(std::span<const Group> groups, std::size_t num_heads, Steps& steps) {
-  Items items(groups, num_heads);
-  std::optional<Item> before;
-  std::optional<Item> now;
-  std::optional<Item> next = items.next();
-  if (next) steps.prepare(*next);
-  for (;;) {
-    before = now;
-    now = next;
-    if (!before && !now) return;
-    if (now) steps.score(*now);
-    if (before) steps.collect(*before);
-    next = now ? items.next() : std::nullopt;
-    if (next) steps.prepare(*next);
-    if (before) steps.finish(*before);
-    if (now) steps.weigh(*now);
+void for_heads(std::span<const Group> groups, std::size_t num_heads, Steps& steps) {
+  for (const Group& group : groups) {
+    for (std::size_t h = 0; h < num_heads; ++h) {
+      const Head head{group, h * kDim};
+      steps.begin(head);
+      for (std::size_t begin = 0; begin < group.num_queries; begin += kQueryBlock) {
+        steps.attend({head, begin, std::min(kQueryBlock, group.num_queries - begin)});
+      }
+      steps.end(head);
+    }
   }
 }
 
@@ -183,8 +153,8 @@ struct QueryOperands {
 
 // Memory that a thread keeps from call to call. Whole tiles: what lies behind the last key or query is finite.
 struct Workspace {
-  KeyOperands key_operands[2];      // of keys with even and with odd numbers
-  QueryOperands query_operands[2];  // of items with even and with odd numbers
+  KeyOperands of_keys;
+  QueryOperands of_queries;
   AlignedVector<std::uint32_t> row_pairs;
   AlignedVector<float> scores;                 // [key][queries of the block]
   AlignedVector<float> weight_gradients;       // [key][queries of the block]
@@ -207,21 +177,15 @@ struct Workspace {
     room(scores, keys * kQueryBlock);
     room(weight_panels, key_pairs * kQueryBlock);
     room(turned, kDim * kQueryBlock);
-    for (KeyOperands& operands : key_operands) {
-      operands.key_rows.reserve(keys);
-      room(operands.value_columns, kDim * key_pairs);
-      if (!backward) continue;
-      room(operands.key_columns, kDim * key_pairs);
-      operands.value_rows.reserve(keys);
-    }
-    for (QueryOperands& operands : query_operands) {
-      operands.query_panels.reserve(kQueryBlock);
-      if (!backward) continue;
-      operands.gradient_panels.reserve(kQueryBlock);
-      room(operands.query_pairs, kQueryBlock / 2 * kDim);
-      room(operands.gradient_pairs, kQueryBlock / 2 * kDim);
-    }
+    of_keys.key_rows.reserve(keys);
+    room(of_keys.value_columns, kDim * key_pairs);
+    of_queries.query_panels.reserve(kQueryBlock);
     if (!backward) return;
+    room(of_keys.key_columns, kDim * key_pairs);
+    of_keys.value_rows.reserve(keys);
+    of_queries.gradient_panels.reserve(kQueryBlock);
+    room(of_queries.query_pairs, kQueryBlock / 2 * kDim);
+    room(of_queries.gradient_pairs, kQueryBlock / 2 * kDim);
     room(turned_queries, kDim * kQueryBlock);
     room(score_gradient_panels, key_pairs * kQueryBlock);
     room(weight_gradients, keys * kQueryBlock);
@@ -230,9 +194,6 @@ struct Workspace {
     room(weight_rows, keys * kQueryBlock / 2);
     room(score_gradient_rows, keys * kQueryBlock / 2);
   }
-
-  KeyOperands& keys_of(const Item& item) { return key_operands[item.keys_number % 2]; }
-  QueryOperands& queries_of(const Item& item) { return query_operands[item.number % 2]; }
 };
 
 Workspace& workspace() {
@@ -334,8 +295,9 @@ PURETOUR_TILE_TARGET __m512 softmax_panel(const Sight& sight, const float* score
 // Returns 1 / sums.
 PURETOUR_TILE_TARGET __m512 softmax_gradient_panel(const Sight& sight, float* scores, const float* gradients,
                                                    std::size_t num_keys, std::size_t key_pairs, float scale,
-                                                   std::uint32_t* weight_rows, std::uint32_t* gradient_rows,
-                                                   std::uint32_t* weight_pairs, std::uint32_t* gradient_pairs) {
+                                                   const MatrixUnitInUse& unit, std::uint32_t* weight_rows,
+                                                   std::uint32_t* gradient_rows, std::uint32_t* weight_pairs,
+                                                   std::uint32_t* gradient_pairs) {
   const __m512 largest = largest_of(sight, scores, num_keys);
   __m512 sum = _mm512_setzero_ps();
   __m512 dot = _mm512_setzero_ps();
@@ -355,6 +317,7 @@ PURETOUR_TILE_TARGET __m512 softmax_gradient_panel(const Sight& sight, float* sc
   const __m512 factor = _mm512_div_ps(_mm512_set1_ps(1), sum);
   const __m512 scales = _mm512_set1_ps(scale);
   const __m512 scaled_mean = _mm512_mul_ps(_mm512_mul_ps(dot, factor), scales);
+  unit.keep_awake();
   const auto gradient = [&](std::size_t k) PURETOUR_TILE_LAMBDA {
     const __m512 weight = _mm512_mul_ps(_mm512_loadu_ps(scores + k * kQueryBlock), factor);
     const __m512 difference = _mm512_fmsub_ps(_mm512_loadu_ps(gradients + k * kQueryBlock), scales, scaled_mean);
@@ -367,26 +330,28 @@ PURETOUR_TILE_TARGET __m512 softmax_gradient_panel(const Sight& sight, float* sc
   return factor;
 }
 
-PURETOUR_TILE_TARGET void softmax_panels(const Item& item, Workspace& work) {
-  const Group& group = *item.group;
-  for (std::size_t p = 0; p < item.num_panels(); ++p) {
-    const Sight sight = Sight::of(group, item.begin + p * kBlock);
-    const __m512 factors = softmax_panel(sight, work.scores.data() + p * kBlock, group.num_keys, item.key_pairs(),
-                                         work.weight_panels.data() + p * item.key_pairs() * kBlock);
+PURETOUR_TILE_TARGET void softmax_panels(const Queries& queries, const MatrixUnitInUse& unit, Workspace& work) {
+  const Head& head = queries.head;
+  for (std::size_t p = 0; p < queries.num_panels(); ++p) {
+    unit.keep_awake();
+    const Sight sight = Sight::of(head.group, queries.begin + p * kBlock);
+    const __m512 factors = softmax_panel(sight, work.scores.data() + p * kBlock, head.num_keys(), head.key_pairs(),
+                                         work.weight_panels.data() + p * head.key_pairs() * kBlock);
     _mm512_storeu_ps(work.factors + p * kBlock, factors);
   }
 }
 
-PURETOUR_TILE_TARGET void softmax_gradient_panels(const Item& item, float scale, bool with_weight_panels,
-                                                  Workspace& work) {
-  const Group& group = *item.group;
-  for (std::size_t p = 0; p < item.num_panels(); ++p) {
+PURETOUR_TILE_TARGET void softmax_gradient_panels(const Queries& queries, float scale, bool with_weight_panels,
+                                                  const MatrixUnitInUse& unit, Workspace& work) {
+  const Head& head = queries.head;
+  for (std::size_t p = 0; p < queries.num_panels(); ++p) {
+    unit.keep_awake();
     const __m512 factors = softmax_gradient_panel(
-        Sight::of(group, item.begin + p * kBlock), work.scores.data() + p * kBlock,
-        work.weight_gradients.data() + p * kBlock, group.num_keys, item.key_pairs(), scale,
+        Sight::of(head.group, queries.begin + p * kBlock), work.scores.data() + p * kBlock,
+        work.weight_gradients.data() + p * kBlock, head.num_keys(), head.key_pairs(), scale, unit,
         work.weight_rows.data() + p * kBlock / 2, work.score_gradient_rows.data() + p * kBlock / 2,
-        with_weight_panels ? work.weight_panels.data() + p * item.key_pairs() * kBlock : nullptr,
-        work.score_gradient_panels.data() + p * item.key_pairs() * kBlock);
+        with_weight_panels ? work.weight_panels.data() + p * head.key_pairs() * kBlock : nullptr,
+        work.score_gradient_panels.data() + p * head.key_pairs() * kBlock);
     _mm512_storeu_ps(work.factors + p * kBlock, factors);
   }
 }
@@ -406,7 +371,7 @@ PURETOUR_TILE_TARGET void turn_back(const float* turned, const float* factors, s
   __m512i columns[kDim];
   load_columns(turned, kQueryBlock, columns);
   for (std::size_t q = 0; q < count; ++q) {
-    __m512 row = reinterpret_cast<__m512>(columns[q]);
+    auto row = reinterpret_cast<__m512>(columns[q]);
     if (factors != nullptr) row = _mm512_mul_ps(row, _mm512_set1_ps(factors[q]));
     _mm512_storeu_ps(rows + q * stride, row);
   }
@@ -414,52 +379,43 @@ PURETOUR_TILE_TARGET void turn_back(const float* turned, const float* factors, s
 
 constexpr float kLog2E = 1.44269504F;
 
-// turned = columns . panels: what the queries of a block get of the rows that `columns` were made of.
+// turned = columns . panels: what the queries get of the rows that `columns` were made of.
 void multiply_columns(const AlignedVector<std::uint32_t>& columns, const AlignedVector<std::uint32_t>& panels,
-                      const Item& item, AlignedVector<float>& turned) {
-  const std::size_t key_pairs = item.key_pairs();
+                      const Queries& queries, AlignedVector<float>& turned) {
+  const std::size_t key_pairs = queries.head.key_pairs();
   multiply_pairs({columns.data(), key_pairs, panels.data(), kBlock, key_pairs * kBlock, key_pairs, nullptr, 0,
-                  turned.data(), kQueryBlock, kDim, item.num_panels() * kBlock});
+                  turned.data(), kQueryBlock, kDim, queries.num_panels() * kBlock});
 }
 
-void turn_panels_back(const Item& item, const AlignedVector<float>& turned, const float* factors, MutableRows out) {
-  for (std::size_t p = 0; p < item.num_panels(); ++p) {
+void turn_panels_back(const Queries& queries, const AlignedVector<float>& turned, const float* factors,
+                      MutableRows out) {
+  for (std::size_t p = 0; p < queries.num_panels(); ++p) {
     turn_back(turned.data() + p * kBlock, factors == nullptr ? nullptr : factors + p * kBlock,
-              std::min(kBlock, item.count - p * kBlock), item.queries(out) + p * kBlock * out.stride, out.stride);
+              std::min(kBlock, queries.count - p * kBlock), queries.of(out) + p * kBlock * out.stride, out.stride);
   }
-}
-
-// Of products with a row for each key. The matrix unit writes whole tiles faster; nobody reads what lies behind the
-// last key.
-std::size_t rows_to_write(const Item& item) {
-  const std::size_t num_keys = item.group->num_keys;
-  return active_isa() >= Isa::kAmx ? padded(num_keys) : num_keys;
 }
 
 // out[key][query] = rows . panels, over the channels.
-void multiply_rows(const ChannelPairs& rows, const Item& item, const ChannelPanels& panels, AlignedVector<float>& out) {
+void multiply_rows(const ChannelPairs& rows, const ChannelPanels& panels, const Queries& queries,
+                   AlignedVector<float>& out) {
   multiply_pairs({rows.pairs.data(), kTilePairs, panels.pairs.data(), kBlock, kTilePairs * kBlock, head_pairs(),
-                  nullptr, 0, out.data(), kQueryBlock, rows_to_write(item), item.num_panels() * kBlock});
+                  nullptr, 0, out.data(), kQueryBlock, queries.head.rows_to_write(), queries.num_panels() * kBlock});
 }
 
-// sums[key][channel] = rows of pairs of queries . pairs of rows of the queries.
+// sums[key][channel] += rows of pairs of queries . pairs of rows of the queries.
 void sum_over_queries(const AlignedVector<std::uint32_t>& rows, const AlignedVector<std::uint32_t>& pairs,
-                      const Item& item, AlignedVector<float>& sums) {
-  multiply_pairs({rows.data(), kQueryBlock / 2, pairs.data(), kDim, 0, num_row_pairs(item.count), nullptr, 0,
-                  sums.data(), kDim, rows_to_write(item), kDim});
+                      const Queries& queries, AlignedVector<float>& sums) {
+  const float* start = queries.are_first() ? nullptr : sums.data();
+  multiply_pairs({rows.data(), kQueryBlock / 2, pairs.data(), kDim, 0, num_row_pairs(queries.count), start, kDim,
+                  sums.data(), kDim, queries.head.rows_to_write(), kDim});
 }
 
-// `write`: over what is there.
-PURETOUR_TILE_TARGET void add_sums(const AlignedVector<float>& sums, std::size_t count, bool write, float* rows,
+// rows[key] = sums[key], or added to it.
+PURETOUR_TILE_TARGET void put_sums(const AlignedVector<float>& sums, std::size_t count, KeyGradients how, float* rows,
                                    std::size_t stride) {
-  if (write) {
-    for (std::size_t r = 0; r < count; ++r) {
-      _mm512_storeu_ps(rows + r * stride, _mm512_load_ps(sums.data() + r * kDim));
-    }
-    return;
-  }
   for (std::size_t r = 0; r < count; ++r) {
-    const __m512 sum = _mm512_add_ps(_mm512_loadu_ps(rows + r * stride), _mm512_load_ps(sums.data() + r * kDim));
+    __m512 sum = _mm512_load_ps(sums.data() + r * kDim);
+    if (how == KeyGradients::kAdd) sum = _mm512_add_ps(_mm512_loadu_ps(rows + r * stride), sum);
     _mm512_storeu_ps(rows + r * stride, sum);
   }
 }
@@ -477,25 +433,22 @@ struct Attention {
   Rows keys;
   Rows values;
   MutableRows out;
+  const MatrixUnitInUse& unit;
   Workspace& work;
 
-  void prepare(const Item& item) {
-    if (item.is_first_of_keys()) {
-      KeyOperands& operands = work.keys_of(item);
-      operands.key_rows.fill(item.keys(keys), keys.stride, item.group->num_keys);
-      turn_rows(item.keys(values), values.stride, item.group->num_keys, work, operands.value_columns);
-    }
-    QueryOperands& operands = work.queries_of(item);
-    operands.query_panels.fill(item.queries(queries), queries.stride, item.count, shape.scale * kLog2E);
+  void begin(const Head& head) {
+    work.of_keys.key_rows.fill(head.keys(keys), keys.stride, head.num_keys());
+    turn_rows(head.keys(values), values.stride, head.num_keys(), work, work.of_keys.value_columns);
   }
-  void score(const Item& item) {
-    multiply_rows(work.keys_of(item).key_rows, item, work.queries_of(item).query_panels, work.scores);
+  void attend(const Queries& some) {
+    unit.keep_awake();
+    work.of_queries.query_panels.fill(some.of(queries), queries.stride, some.count, shape.scale * kLog2E);
+    multiply_rows(work.of_keys.key_rows, work.of_queries.query_panels, some, work.scores);
+    softmax_panels(some, unit, work);
+    multiply_columns(work.of_keys.value_columns, work.weight_panels, some, work.turned);
+    turn_panels_back(some, work.turned, work.factors, out);
   }
-  void weigh(const Item& item) { softmax_panels(item, work); }
-  void collect(const Item& item) {
-    multiply_columns(work.keys_of(item).value_columns, work.weight_panels, item, work.turned);
-  }
-  void finish(const Item& item) { turn_panels_back(item, work.turned, work.factors, out); }
+  void end(const Head& /*head*/) {}
 };
 
 struct AttentionGradient {
@@ -509,48 +462,55 @@ struct AttentionGradient {
   MutableRows value_gradient;
   MutableRows out;  // no data: not wanted
   KeyGradients key_gradients;
+  const MatrixUnitInUse& unit;
   Workspace& work;
 
-  void prepare(const Item& item) {
-    if (item.is_first_of_keys()) {
-      KeyOperands& operands = work.keys_of(item);
-      const std::size_t count = item.group->num_keys;
-      operands.key_rows.fill(item.keys(keys), keys.stride, count);
-      operands.value_rows.fill(item.keys(values), values.stride, count);
-      turn_rows(item.keys(keys), keys.stride, count, work, operands.key_columns);
-      if (out.data != nullptr) turn_rows(item.keys(values), values.stride, count, work, operands.value_columns);
-    }
-    QueryOperands& operands = work.queries_of(item);
-    operands.query_panels.fill(item.queries(queries), queries.stride, item.count, shape.scale * kLog2E);
-    operands.gradient_panels.fill(item.queries(out_gradient), out_gradient.stride, item.count, 1);
-    pair_rows(item.queries(queries), queries.stride, item.count, operands.query_pairs.data());
-    pair_rows(item.queries(out_gradient), out_gradient.stride, item.count, operands.gradient_pairs.data());
+  void begin(const Head& head) {
+    KeyOperands& of_keys = work.of_keys;
+    of_keys.key_rows.fill(head.keys(keys), keys.stride, head.num_keys());
+    of_keys.value_rows.fill(head.keys(values), values.stride, head.num_keys());
+    unit.keep_awake();
+    turn_rows(head.keys(keys), keys.stride, head.num_keys(), work, of_keys.key_columns);
+    if (out.data == nullptr) return;
+    unit.keep_awake();
+    turn_rows(head.keys(values), values.stride, head.num_keys(), work, of_keys.value_columns);
   }
-  void score(const Item& item) {
-    const KeyOperands& of_keys = work.keys_of(item);
-    const QueryOperands& of_queries = work.queries_of(item);
-    multiply_rows(of_keys.key_rows, item, of_queries.query_panels, work.scores);
-    multiply_rows(of_keys.value_rows, item, of_queries.gradient_panels, work.weight_gradients);
+  void attend(const Queries& some) {
+    prepare(some);
+    score(some);
+    softmax_gradient_panels(some, shape.scale, out.data != nullptr, unit, work);
+    if (some.num_panels() % 2 == 1) clear_panel(some.num_panels(), some.head.num_keys(), work);
+    collect(some);
+    turn_panels_back(some, work.turned_queries, nullptr, query_gradient);
+    if (out.data != nullptr) turn_panels_back(some, work.turned, work.factors, out);
   }
-  void weigh(const Item& item) {
-    softmax_gradient_panels(item, shape.scale, out.data != nullptr, work);
-    if (item.num_panels() % 2 == 1) clear_panel(item.num_panels(), item.group->num_keys, work);
+  void end(const Head& head) {
+    unit.keep_awake();
+    put_sums(work.key_sums, head.num_keys(), key_gradients, head.keys(key_gradient), key_gradient.stride);
+    put_sums(work.value_sums, head.num_keys(), key_gradients, head.keys(value_gradient), value_gradient.stride);
   }
-  void collect(const Item& item) {
-    const QueryOperands& of_queries = work.queries_of(item);
-    sum_over_queries(work.score_gradient_rows, of_queries.query_pairs, item, work.key_sums);
-    sum_over_queries(work.weight_rows, of_queries.gradient_pairs, item, work.value_sums);
-    multiply_columns(work.keys_of(item).key_columns, work.score_gradient_panels, item, work.turned_queries);
+
+ private:
+  void prepare(const Queries& some) {
+    QueryOperands& of_queries = work.of_queries;
+    unit.keep_awake();
+    of_queries.query_panels.fill(some.of(queries), queries.stride, some.count, shape.scale * kLog2E);
+    of_queries.gradient_panels.fill(some.of(out_gradient), out_gradient.stride, some.count, 1);
+    unit.keep_awake();
+    pair_rows(some.of(queries), queries.stride, some.count, of_queries.query_pairs.data());
+    pair_rows(some.of(out_gradient), out_gradient.stride, some.count, of_queries.gradient_pairs.data());
+  }
+  void score(const Queries& some) {
+    multiply_rows(work.of_keys.key_rows, work.of_queries.query_panels, some, work.scores);
+    multiply_rows(work.of_keys.value_rows, work.of_queries.gradient_panels, some, work.weight_gradients);
+  }
+  void collect(const Queries& some) {
+    sum_over_queries(work.score_gradient_rows, work.of_queries.query_pairs, some, work.key_sums);
+    sum_over_queries(work.weight_rows, work.of_queries.gradient_pairs, some, work.value_sums);
+    multiply_columns(work.of_keys.key_columns, work.score_gradient_panels, some, work.turned_queries);
     if (out.data != nullptr) {
-      multiply_columns(work.keys_of(item).value_columns, work.weight_panels, item, work.turned);
+      multiply_columns(work.of_keys.value_columns, work.weight_panels, some, work.turned);
     }
-  }
-  void finish(const Item& item) {
-    const bool write = key_gradients == KeyGradients::kWrite && item.is_first_of_keys();
-    add_sums(work.key_sums, item.group->num_keys, write, item.keys(key_gradient), key_gradient.stride);
-    add_sums(work.value_sums, item.group->num_keys, write, item.keys(value_gradient), value_gradient.stride);
-    turn_panels_back(item, work.turned_queries, nullptr, query_gradient);
-    if (out.data != nullptr) turn_panels_back(item, work.turned, work.factors, out);
   }
 };
 
@@ -562,22 +522,22 @@ bool tiles_take(const AttentionShape& shape) {
 
 void tile_attention(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys, Rows values,
                     MutableRows out) {
-  const MatrixUnitInUse in_use;
+  const MatrixUnitInUse unit;
   Workspace& work = workspace();
   work.reserve(groups, false);
-  Attention steps{shape, queries, keys, values, out, work};
-  in_mixed_order(groups, shape.num_heads, steps);
+  Attention steps{shape, queries, keys, values, out, unit, work};
+  for_heads(groups, shape.num_heads, steps);
 }
 
 void tile_attention_gradient(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
                              Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
                              MutableRows value_gradient, MutableRows out, KeyGradients key_gradients) {
-  const MatrixUnitInUse in_use;
+  const MatrixUnitInUse unit;
   Workspace& work = workspace();
   work.reserve(groups, true);
   AttentionGradient steps{shape,        queries,        keys, values,        out_gradient, query_gradient,
-                          key_gradient, value_gradient, out,  key_gradients, work};
-  in_mixed_order(groups, shape.num_heads, steps);
+                          key_gradient, value_gradient, out,  key_gradients, unit,         work};
+  for_heads(groups, shape.num_heads, steps);
 }
 
 #else
