@@ -647,18 +647,38 @@ TEST(KernelFunctions, DecodersOfTours) {
           return steps.log_probs_of(queries, share(3), positions, order, visited, form.pointer);
         });
       };
+      const Tensor coefficients = torch::rand({instances, tours, nodes - form.first_step}, torch::kFloat32);
       for (const Precision precision : kPrecisions) {
+        const auto weights_of = [&](const auto& t) {
+          return DecoderWeights{t[1], pointerformer ? Tensor() : t[2], pointerformer ? Tensor() : t[3], precision,
+                                precision};
+        };
+        const std::string name = fmt::format("{}, {} nodes, {}", pointerformer ? "Pointerformer" : "attention model",
+                                             nodes, name_of(precision));
         expect_same(
             inputs,
             [&](const auto& t) {
-              const DecoderWeights weights{t[1], pointerformer ? Tensor() : t[2], pointerformer ? Tensor() : t[3],
-                                           precision, precision};
-              return kernel_tour_log_probs(t[0], weights, steps.tours, coordinates, form).flatten();
+              return kernel_tour_log_probs(t[0], weights_of(t), steps.tours, coordinates, form).flatten();
             },
-            in_double,
-            fmt::format("{}, {} nodes, {}", pointerformer ? "Pointerformer" : "attention model", nodes,
-                        name_of(precision)),
-            tolerance_of(precision));
+            in_double, name, tolerance_of(precision));
+        // Twice the sum of the same, with the same gradients to the bit.
+        std::vector<Tensor> one_pass;
+        std::vector<Tensor> two_passes;
+        for (const Tensor& x : inputs) {
+          one_pass.push_back(x.clone().requires_grad_());
+          two_passes.push_back(x.clone().requires_grad_());
+        }
+        const Tensor found = kernel_weighted_tour_log_probs(one_pass[0], weights_of(one_pass), steps.tours, coordinates,
+                                                            form, coefficients);
+        const Tensor log_probs =
+            kernel_tour_log_probs(two_passes[0], weights_of(two_passes), steps.tours, coordinates, form);
+        const Tensor expected = (log_probs * coefficients).sum();
+        EXPECT_NEAR(found.item<double>(), expected.item<double>(), 1e-5 * (1 + std::abs(expected.item<double>())));
+        (found * 2).backward();
+        (expected * 2).backward();
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+          EXPECT_TRUE(torch::equal(one_pass[i].grad(), two_passes[i].grad())) << name << ": gradient " << i;
+        }
       }
     }
   }

@@ -265,6 +265,13 @@ void for_rows(const Batch& batch, const PointerShape& shape, Workspace& work, co
   }
 }
 
+float log_prob_of(std::size_t chosen, const ScoreRow& row, float floor) {
+  const float log_prob = row.scores[chosen] - row.largest - std::log(row.sum);
+  return floor == 0 ? log_prob : std::log(std::exp(log_prob) + floor);
+}
+
+constexpr float kLogOfNothing = -std::numeric_limits<float>::infinity();
+
 }  // namespace
 
 void pointer_log_probs(std::span<const PointerGroup> groups, const PointerShape& shape, Rows queries, Rows keys,
@@ -281,18 +288,15 @@ void pointer_log_probs(std::span<const PointerGroup> groups, const PointerShape&
     for_rows(
         batch, shape, work,
         [&](std::size_t query, std::size_t chosen, const ScoreRow& row) {
-          const float log_prob = row.scores[chosen] - row.largest - std::log(row.sum);
-          log_probs[query] = shape.floor == 0 ? log_prob : std::log(std::exp(log_prob) + shape.floor);
+          log_probs[query] = log_prob_of(chosen, row, shape.floor);
         },
-        [&](std::size_t query, std::span<float> /*scores*/) {
-          log_probs[query] = -std::numeric_limits<float>::infinity();
-        });
+        [&](std::size_t query, std::span<float> /*scores*/) { log_probs[query] = kLogOfNothing; });
   });
 }
 
 void pointer_gradient(std::span<const PointerGroup> groups, const PointerShape& shape, Rows queries, Rows keys,
                       const float* log_prob_gradients, MutableRows query_gradient, MutableRows key_gradient,
-                      Precision precision) {
+                      Precision precision, float* log_probs) {
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
   Products products(shape, queries, keys, precision, work);
@@ -305,6 +309,7 @@ void pointer_gradient(std::span<const PointerGroup> groups, const PointerShape& 
     for_rows(
         batch, shape, work,
         [&](std::size_t query, std::size_t chosen, const ScoreRow& row) {
+          if (log_probs != nullptr) log_probs[query] = log_prob_of(chosen, row, shape.floor);
           const float probability = row.weights[chosen] / row.sum;
           float incoming = log_prob_gradients[query];
           if (shape.floor != 0) incoming *= probability / (probability + shape.floor);
@@ -314,7 +319,10 @@ void pointer_gradient(std::span<const PointerGroup> groups, const PointerShape& 
           clipped_score_gradient(row.scores, row.weights, row.width, -incoming / row.sum, shape.clip, shape.scale);
           row.scores[chosen] = incoming * (1 - probability) * slope;
         },
-        [](std::size_t /*query*/, std::span<float> scores) { std::fill(scores.begin(), scores.end(), 0.0F); });
+        [&](std::size_t query, std::span<float> scores) {
+          if (log_probs != nullptr) log_probs[query] = kLogOfNothing;
+          std::fill(scores.begin(), scores.end(), 0.0F);
+        });
     products.hand_back(batch, query_gradient, key_gradient);
   });
 }

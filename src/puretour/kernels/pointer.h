@@ -34,9 +34,10 @@ struct PointerGroup {
 void pointer_log_probs(std::span<const PointerGroup> groups, const PointerShape& shape, Rows queries, Rows keys,
                        float* log_probs, Precision precision = Precision::kFloat);
 
-/// From the gradients of the log-probabilities: writes those of the queries, adds those of the keys.
+/// From the gradients of the log-probabilities: writes those of the queries, adds those of the keys. Writes the
+/// log-probabilities too, if they are wanted (not null).
 void pointer_gradient(std::span<const PointerGroup> groups, const PointerShape& shape, Rows queries, Rows keys,
                       const float* log_prob_gradients, MutableRows query_gradient, MutableRows key_gradient,
-                      Precision precision = Precision::kFloat);
+                      Precision precision = Precision::kFloat, float* log_probs = nullptr);
 
 }  // namespace puretour::kernels

@@ -19,7 +19,8 @@ struct Workspace {
   AlignedVector<float> share_gradients;
   // Of the steps of a few tours:
   AlignedVector<float> queries;
-  AlignedVector<float> projected;
+  AlignedVector<float> glimpses;
+  AlignedVector<float> projected;  // glimpses
   AlignedVector<float> projected_gradient;
   AlignedVector<float> glimpse_gradient;
   AlignedVector<float> query_gradient;
@@ -172,7 +173,7 @@ void hand_back_queries(const TourDecoder& decoder, const Chunk& chunk, float* pl
 
 }  // namespace
 
-void TourDecoder::log_probs(const float* embeddings, const float* placeholder, float* results, float* glimpses) const {
+void TourDecoder::log_probs(const float* embeddings, const float* placeholder, float* results) const {
   const std::size_t dim = pointer.dim;
   const MatrixUnitInUse in_use;
   Workspace& work = workspace();
@@ -187,7 +188,7 @@ void TourDecoder::log_probs(const float* embeddings, const float* placeholder, f
     compute_queries(*this, placeholder, chunk, work);
     const float* queries = work.queries.data();
     if (glimpse) {
-      float* seen = glimpses + first_row * dim;
+      float* seen = room(work.glimpses, rows * dim);
       group_attention(chunk.steps, glimpse->shape, {queries, dim}, column(*shares.glimpse_key),
                       column(*shares.glimpse_value), {seen, dim}, precision);
       float* projected = room(work.projected, rows * dim);
@@ -199,8 +200,8 @@ void TourDecoder::log_probs(const float* embeddings, const float* placeholder, f
   for_chunks(*this, begin, use, [](std::size_t /*first*/, std::size_t /*count*/) {});
 }
 
-void TourDecoder::gradient(const float* embeddings, const float* placeholder, const float* glimpses,
-                           const float* incoming, const Gradients& gradients) const {
+void TourDecoder::gradient(const float* embeddings, const float* placeholder, const float* incoming,
+                           const Gradients& gradients, float* results) const {
   const std::size_t dim = pointer.dim;
   const std::size_t columns = shares.num_columns();
   const auto add_product = precision == Precision::kFloat ? add_transposed_product : add_transposed_product_bfloat16;
@@ -217,22 +218,28 @@ void TourDecoder::gradient(const float* embeddings, const float* placeholder, co
     const auto column = [&](std::size_t c) { return Rows{work.shares.data() + c, columns}; };
     const auto of_column = [&](std::size_t c) { return MutableRows{work.share_gradients.data() + c, columns}; };
     compute_queries(*this, placeholder, chunk, work);
+    const Rows queries{work.queries.data(), dim};
     float* of_queries = room(work.query_gradient, rows * dim);
+    const auto choose = [&](Rows by, float* gradient_of_by) {
+      pointer_gradient(chunk.choices, pointer, by, column(shares.score_key), incoming + first_row,
+                       {gradient_of_by, dim}, of_column(shares.score_key), precision,
+                       results == nullptr ? nullptr : results + first_row);
+    };
     if (!glimpse) {
-      pointer_gradient(chunk.choices, pointer, {work.queries.data(), dim}, column(shares.score_key),
-                       incoming + first_row, {of_queries, dim}, of_column(shares.score_key), precision);
+      choose(queries, of_queries);
       return hand_back_queries(*this, chunk, gradients.placeholder, work);
     }
-    const float* seen = glimpses + first_row * dim;
+    float* seen = room(work.glimpses, rows * dim);
     float* projected = room(work.projected, rows * dim);
     float* of_projected = room(work.projected_gradient, rows * dim);
     float* of_seen = room(work.glimpse_gradient, rows * dim);
+    group_attention(chunk.steps, glimpse->shape, queries, column(*shares.glimpse_key), column(*shares.glimpse_value),
+                    {seen, dim}, precision);
     glimpse->out->apply(seen, rows, projected);
-    pointer_gradient(chunk.choices, pointer, {projected, dim}, column(shares.score_key), incoming + first_row,
-                     {of_projected, dim}, of_column(shares.score_key), precision);
+    choose({projected, dim}, of_projected);
     glimpse->transposed_out->apply(of_projected, rows, of_seen);
     add_product(of_projected, dim, dim, seen, dim, dim, rows, gradients.out_weight, dim);
-    group_attention_gradient(chunk.steps, glimpse->shape, {work.queries.data(), dim}, column(*shares.glimpse_key),
+    group_attention_gradient(chunk.steps, glimpse->shape, queries, column(*shares.glimpse_key),
                              column(*shares.glimpse_value), {of_seen, dim}, {of_queries, dim},
                              of_column(*shares.glimpse_key), of_column(*shares.glimpse_value), precision);
     hand_back_queries(*this, chunk, gradients.placeholder, work);

@@ -69,8 +69,8 @@ struct TourDecoder {
   [[nodiscard]] std::size_t num_rows() const { return num_instances * num_tours * num_steps(); }
 
   /// `embeddings` has num_instances * num_nodes rows, `placeholder` is read if first_step is 0. Writes num_rows()
-  /// results; glimpses (num_rows() x dim, not projected) are written for the way back, if there are any.
-  void log_probs(const float* embeddings, const float* placeholder, float* results, float* glimpses) const;
+  /// results.
+  void log_probs(const float* embeddings, const float* placeholder, float* results) const;
 
   struct Gradients {
     float* embeddings = nullptr;     // written
@@ -78,9 +78,10 @@ struct TourDecoder {
     float* placeholder = nullptr;
     float* out_weight = nullptr;
   };
-  /// From the gradients of the log-probabilities and what log_probs() has left in `glimpses`.
-  void gradient(const float* embeddings, const float* placeholder, const float* glimpses, const float* incoming,
-                const Gradients& gradients) const;
+  /// From the gradients of the log-probabilities. Writes these too, if they are wanted (not null): who knows their
+  /// gradients beforehand needs one pass only.
+  void gradient(const float* embeddings, const float* placeholder, const float* incoming, const Gradients& gradients,
+                float* results) const;
 };
 
 }  // namespace puretour::kernels

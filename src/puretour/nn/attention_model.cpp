@@ -95,9 +95,7 @@ Tensor AttentionModel::step_log_probs(const std::vector<Tensor>& inputs, const S
       .view({num_instances, num_tours, num_steps, -1});
 }
 
-Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
-  const Tensor& h = encoded[kEmbedding];
-  if (!kernels_take(h)) return Network::score_encoded(encoded, tours);
+DecoderForm AttentionModel::decoder_form() const {
   const std::size_t dim = config_.embedding_dim;
   const std::size_t head_dim = dim / config_.num_heads;
   DecoderForm form;
@@ -110,9 +108,24 @@ Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const T
   form.glimpse = {config_.num_heads, head_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(head_dim)))};
   form.pointer = {dim, static_cast<float>(1 / std::sqrt(static_cast<double>(dim))),
                   static_cast<float>(config_.tanh_clip)};
-  const DecoderWeights weights{shares_weight(), placeholder(), weight("project_out.weight"), packing("shares"),
-                               packing("project_out")};
-  return kernel_tour_log_probs(h, weights, tours, {}, form);
+  return form;
+}
+
+DecoderWeights AttentionModel::decoder_weights() const {
+  return {shares_weight(), placeholder(), weight("project_out.weight"), packing("shares"), packing("project_out")};
+}
+
+Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
+  const Tensor& h = encoded[kEmbedding];
+  if (!kernels_take(h)) return Network::score_encoded(encoded, tours);
+  return kernel_tour_log_probs(h, decoder_weights(), tours, {}, decoder_form());
+}
+
+Tensor AttentionModel::weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours,
+                                      const Tensor& coefficients) {
+  const Tensor& h = encoded[kEmbedding];
+  if (!kernels_take(h)) return Network::weighted_score(encoded, tours, coefficients);
+  return kernel_weighted_tour_log_probs(h, decoder_weights(), tours, {}, decoder_form(), coefficients);
 }
 
 }  // namespace puretour::nn

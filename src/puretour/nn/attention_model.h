@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "puretour/nn/decoder_function.h"
 #include "puretour/nn/network.h"
 
 namespace puretour::nn {
@@ -19,10 +20,14 @@ class AttentionModel final : public Network {
   [[nodiscard]] std::vector<Tensor> decoder_inputs(const std::vector<Tensor>& encoded) override;
   [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& inputs, const Steps& steps) override;
   [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
+  [[nodiscard]] Tensor weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours,
+                                      const Tensor& coefficients) override;
 
  private:
   [[nodiscard]] Tensor shares_weight() const;
   [[nodiscard]] Tensor placeholder() const;  // (d): in place of the first and the last node before there is one
+  [[nodiscard]] DecoderForm decoder_form() const;
+  [[nodiscard]] DecoderWeights decoder_weights() const;
 
   AmConfig config_;
 };

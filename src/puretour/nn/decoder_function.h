@@ -31,4 +31,9 @@ struct DecoderWeights {
 Tensor kernel_tour_log_probs(const Tensor& embeddings, const DecoderWeights& weights, const Tensor& tours,
                              const Tensor& coordinates, const DecoderForm& form);
 
+/// The sum of all log-probabilities times their coefficients (B, G, S), without a gradient of the latter. One pass
+/// computes it and its gradients.
+Tensor kernel_weighted_tour_log_probs(const Tensor& embeddings, const DecoderWeights& weights, const Tensor& tours,
+                                      const Tensor& coordinates, const DecoderForm& form, const Tensor& coefficients);
+
 }  // namespace puretour::nn

@@ -290,6 +290,10 @@ Tensor Network::score_encoded(const std::vector<Tensor>& encoded, const Tensor& 
   return torch::cat({log_probs_of_start, log_probs}, 2);
 }
 
+Tensor Network::weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours, const Tensor& coefficients) {
+  return (score_encoded(encoded, tours) * coefficients).sum();
+}
+
 TourBatch Network::roll_out(const Tensor& points, const RolloutRequest& request) {
   const torch::NoGradGuard no_grad;
   const std::int64_t num_instances = points.size(0);

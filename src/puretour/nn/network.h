@@ -72,6 +72,10 @@ class Network : public torch::nn::Module {
   [[nodiscard]] Tensor score(const Tensor& points, const Tensor& tours);
   /// The same for instances that are encoded already.
   [[nodiscard]] virtual Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours);
+  /// The sum of these log-probabilities times coefficients (B, G, N) that have no gradient: what a policy gradient is
+  /// the gradient of, and cheaper than taking it of score_encoded().
+  [[nodiscard]] virtual Tensor weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours,
+                                              const Tensor& coefficients);
 
   /// Which of the tensors of encode() are the node embeddings (B, N, d) that decoding starts from; none if the network
   /// has no encoder.

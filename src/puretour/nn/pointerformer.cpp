@@ -100,9 +100,7 @@ double Pointerformer::score_scale() const {
   return 1 / (static_cast<double>(config_.num_heads) * std::sqrt(static_cast<double>(config_.embedding_dim)));
 }
 
-Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
-  const Tensor& e = encoded[kEmbedding];
-  if (!kernels_take(e) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
+DecoderForm Pointerformer::decoder_form() const {
   const std::size_t dim = config_.embedding_dim;
   DecoderForm form;
   form.shares.graph = kGraph * dim;
@@ -113,13 +111,37 @@ Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Te
   form.pointer = {dim, static_cast<float>(score_scale()), static_cast<float>(config_.tanh_clip),
                   static_cast<float>(kProbabilityFloor)};
   form.first_step = 1;
-  // The distance of the features, divided by sqrt(2), is that of the coordinates, doubled, and the first four angles:
-  // the other angles are pi / 2 minus these, and each difference of coordinates occurs eight times.
-  const Tensor coordinates =
-      torch::cat({encoded[kFeatures].narrow(2, 8, 2) * 2, encoded[kFeatures].narrow(2, 0, 4)}, 2).transpose(1, 2);
-  const DecoderWeights weights{shares_weight(e.size(1)), {}, {}, packing(name_of_shares(e.size(1))), precision()};
-  const Tensor log_probs = kernel_tour_log_probs(e, weights, tours, coordinates, form);
+  return form;
+}
+
+DecoderWeights Pointerformer::decoder_weights(std::int64_t num_nodes) const {
+  return {shares_weight(num_nodes), {}, {}, packing(name_of_shares(num_nodes)), precision()};
+}
+
+namespace {
+
+// The distance of the features, divided by sqrt(2), is that of the coordinates, doubled, and the first four angles: the
+// other angles are pi / 2 minus these, and each difference of coordinates occurs eight times.
+Tensor coordinates_of(const Tensor& features) {
+  return torch::cat({features.narrow(2, 8, 2) * 2, features.narrow(2, 0, 4)}, 2).transpose(1, 2);
+}
+
+}  // namespace
+
+Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
+  const Tensor& e = encoded[kEmbedding];
+  if (!kernels_take(e) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
+  const Tensor log_probs =
+      kernel_tour_log_probs(e, decoder_weights(e.size(1)), tours, coordinates_of(encoded[kFeatures]), decoder_form());
   return torch::constant_pad_nd(log_probs, {1, 0}, 0);
+}
+
+Tensor Pointerformer::weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours,
+                                     const Tensor& coefficients) {
+  const Tensor& e = encoded[kEmbedding];
+  if (!kernels_take(e) || tours.size(2) == 1) return Network::weighted_score(encoded, tours, coefficients);
+  return kernel_weighted_tour_log_probs(e, decoder_weights(e.size(1)), tours, coordinates_of(encoded[kFeatures]),
+                                        decoder_form(), coefficients.narrow(2, 1, tours.size(2) - 1));
 }
 
 }  // namespace puretour::nn

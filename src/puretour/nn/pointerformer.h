@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "puretour/nn/decoder_function.h"
 #include "puretour/nn/network.h"
 
 namespace puretour::nn {
@@ -23,10 +24,14 @@ class Pointerformer final : public Network {
   /// log(p + 1e-8), as the original has it.
   [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& inputs, const Steps& steps) override;
   [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
+  [[nodiscard]] Tensor weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours,
+                                      const Tensor& coefficients) override;
 
  private:
   [[nodiscard]] Tensor shares_weight(std::int64_t num_nodes) const;
   [[nodiscard]] double score_scale() const;
+  [[nodiscard]] DecoderForm decoder_form() const;
+  [[nodiscard]] DecoderWeights decoder_weights(std::int64_t num_nodes) const;
 
   PointerformerConfig config_;
 };

@@ -43,8 +43,8 @@ double add_gradient(nn::Network& network, const std::vector<Tensor>& encoded, co
     for (const Tensor& all : encoded) {
       parts.push_back(all.detach().narrow(0, begin, count).requires_grad_(all.requires_grad()));
     }
-    const Tensor log_probs = network.score_encoded(parts, tours.narrow(0, begin, count));
-    const Tensor sum = (log_probs * coefficients.narrow(0, begin, count)).sum();
+    const Tensor sum =
+        network.weighted_score(parts, tours.narrow(0, begin, count), coefficients.narrow(0, begin, count));
     sum.backward();
     total += sum.item<double>();
     for (std::size_t i = 0; i < parts.size(); ++i) {
