@@ -212,6 +212,25 @@ TEST(Rows, ExponentialsAreAccurate) {
   EXPECT_NEAR(sum, 1 + std::exp(-1.0) + std::exp(-2.0), 1e-6);
 }
 
+TEST(Rows, ExponentialsOfRowsAreThoseOfEachRow) {
+  for (const std::size_t count : {1U, 16U, 17U, 50U}) {
+    for (const std::size_t num_rows : {1U, 3U, 4U, 9U}) {
+      const std::size_t stride = padded(count) + 16;
+      auto together = random_values(num_rows * stride, 33);
+      auto one_by_one = together;
+      std::vector<float> sums(num_rows);
+      exponentials_of_rows(together.data(), num_rows, stride, count, sums.data());
+      for (std::size_t row = 0; row < num_rows; ++row) {
+        float largest = 0;
+        float sum = 0;
+        exponentials(one_by_one.data() + row * stride, count, &largest, &sum);
+        EXPECT_EQ(sums[row], sum);
+      }
+      EXPECT_EQ(together, one_by_one);
+    }
+  }
+}
+
 // Depths, heads and columns that are no multiples of what is done at a time.
 TEST(DecodeStep, ProductsOfOneRowAreRight) {
   for (const std::size_t columns : {1U, 15U, 16U, 17U, 50U}) {

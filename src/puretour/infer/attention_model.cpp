@@ -242,6 +242,7 @@ class EncodedForAttentionModel::Decoder {
         slot_of_(instance.num_nodes_),
         query_(instance.dim()),
         attention_(instance.model_.config_.num_heads * kernels::padded(instance.num_nodes_)),
+        sums_(instance.model_.config_.num_heads),
         glimpse_(instance.dim()),
         scores_(kernels::padded(instance.num_nodes_)) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -309,16 +310,14 @@ class EncodedForAttentionModel::Decoder {
     const std::size_t stride = attention_.size() / num_heads;
     kernels::multiply_heads(query_.data(), kernels::view_of(glimpse_keys_, 0, in_.dim(), count), num_heads, head_dim,
                             attention_.data(), stride);
+    kernels::exponentials_of_rows(attention_.data(), num_heads, stride, count, sums_.data());
     for (std::size_t head = 0; head < num_heads; ++head) {
       const std::size_t first = head * head_dim;
-      float* weights = attention_.data() + head * stride;
-      float largest = 0;
-      float sum = 0;
-      kernels::exponentials(weights, count, &largest, &sum);
+      const float* weights = attention_.data() + head * stride;
       for (std::size_t c = 0; c < head_dim; c += kBlock) {
         float out[kBlock];
         kernels::weighted_sum(weights, values_.data() + in_.value_index(head, c, 0), count, out);
-        for (std::size_t i = c; i < std::min(c + kBlock, head_dim); ++i) glimpse_[first + i] = out[i - c] / sum;
+        for (std::size_t i = c; i < std::min(c + kBlock, head_dim); ++i) glimpse_[first + i] = out[i - c] / sums_[head];
       }
     }
   }
@@ -333,6 +332,7 @@ class EncodedForAttentionModel::Decoder {
   NodeId last_ = -1;
   kernels::AlignedVector<float> query_;
   kernels::AlignedVector<float> attention_;  // by head
+  std::vector<float> sums_;                  // of the weights of a head
   kernels::AlignedVector<float> glimpse_;
   kernels::AlignedVector<float> scores_;
 };
@@ -384,7 +384,9 @@ std::vector<std::unique_ptr<EncodedInstance>> AttentionModel::encode_together(
     h.insert(h.end(), embeddings[i].begin(), embeddings[i].end());
   }
   if (embeddings.empty()) h = encode_all(instances);
-  kernels::AlignedVector<float> projected(h.size() / dim * node_projection_.outputs());
+  // Kept by every thread.
+  thread_local kernels::AlignedVector<float> projected;
+  kernels::room(projected, h.size() / dim * node_projection_.outputs());
   node_projection_.apply(h.data(), h.size() / dim, projected.data());
   std::vector<std::unique_ptr<EncodedInstance>> results;
   std::size_t row = 0;

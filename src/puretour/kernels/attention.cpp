@@ -64,10 +64,7 @@ void attention(const AttentionRows& queries, const AttentionRows& keys, const At
       all_keys.columns = score_stride;  // whole blocks are faster; behind the last key they are zero
       multiply(scaled.data(), count, shape.head_dim, all_keys, nullptr, scores.data(), score_stride);
       float sums[kQueryBlock];
-      for (std::size_t q = 0; q < count; ++q) {
-        float largest = 0;
-        exponentials(scores.data() + q * score_stride, num_keys, &largest, &sums[q]);
-      }
+      exponentials_of_rows(scores.data(), count, score_stride, num_keys, sums);
       float* result = out + i * dim + h * shape.head_dim;
       multiply(scores.data(), count, score_stride, view_of(heads[h].values), nullptr, result, dim);
       for (std::size_t q = 0; q < count; ++q) {

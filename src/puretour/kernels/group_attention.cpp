@@ -58,14 +58,11 @@ void compute_weights(const Group& group, const AttentionShape& shape, Rows queri
   multiply(work.queries.data(), group.num_queries, shape.head_dim,
            {work.keys_by_channel.data(), shape.head_dim, shape.head_dim * kBlock, stride}, nullptr, work.weights.data(),
            stride);
-  for (std::size_t q = 0; q < group.num_queries; ++q) {
-    float* row = work.weights.data() + q * stride;
-    if (group.ranks != nullptr) {
-      mask_below(row, group.ranks, group.first_rank + static_cast<std::int32_t>(q), group.num_keys);
-    }
-    float largest = 0;
-    exponentials(row, group.num_keys, &largest, &work.sums[q]);
+  for (std::size_t q = 0; q < group.num_queries && group.ranks != nullptr; ++q) {
+    mask_below(work.weights.data() + q * stride, group.ranks, group.first_rank + static_cast<std::int32_t>(q),
+               group.num_keys);
   }
+  exponentials_of_rows(work.weights.data(), group.num_queries, stride, group.num_keys, work.sums.data());
 }
 
 }  // namespace

@@ -11,33 +11,60 @@
 namespace puretour::kernels {
 namespace {
 
-template <int kLanes>
-PURETOUR_INLINE void exponentials_impl(float* values, std::size_t count, float* largest, float* sum) {
+// Several rows side by side: what one of them waits for is time for the others.
+template <int kLanes, std::size_t kRows>
+PURETOUR_INLINE void exponentials_of(float* values, std::size_t stride, std::size_t count, float* largest,
+                                     float* sums) {
   using B = Block<kLanes>;
   const std::size_t end = padded(count);
   // The last block, without what lies behind the values: small stores into it would hold up the loads that follow.
-  B last;
-  B::load(last, values + end - kBlock);
-  B::keep_first(last, count + kBlock - end, -std::numeric_limits<float>::infinity());
-  B best = last;
+  B last[kRows];
+  B best[kRows];
+  for (std::size_t row = 0; row < kRows; ++row) {
+    B::load(last[row], values + row * stride + end - kBlock);
+    B::keep_first(last[row], count + kBlock - end, -std::numeric_limits<float>::infinity());
+    best[row] = last[row];
+  }
   for (std::size_t i = 0; i + kBlock < end; i += kBlock) {
-    B block;
-    B::load(block, values + i);
-    B::maximum(best, block);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      B block;
+      B::load(block, values + row * stride + i);
+      B::maximum(best[row], block);
+    }
   }
-  const float top = B::largest(best);
-  B total;
-  B::fill(total, 0);
+  B total[kRows];
+  for (std::size_t row = 0; row < kRows; ++row) {
+    largest[row] = B::largest(best[row]);
+    B::fill(total[row], 0);
+  }
   for (std::size_t i = 0; i < end; i += kBlock) {
-    B block = last;
-    if (i + kBlock < end) B::load(block, values + i);
-    for (std::size_t r = 0; r < B::kRegisters; ++r) block.part[r] -= top;
-    B::exponential(block);
-    B::store(block, values + i);
-    B::add(total, block);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      B block = last[row];
+      if (i + kBlock < end) B::load(block, values + row * stride + i);
+      for (std::size_t r = 0; r < B::kRegisters; ++r) block.part[r] -= largest[row];
+      B::exponential(block);
+      B::store(block, values + row * stride + i);
+      B::add(total[row], block);
+    }
   }
-  *largest = top;
-  *sum = B::sum(total);
+  for (std::size_t row = 0; row < kRows; ++row) sums[row] = B::sum(total[row]);
+}
+
+template <int kLanes>
+PURETOUR_INLINE void exponentials_impl(float* values, std::size_t count, float* largest, float* sum) {
+  exponentials_of<kLanes, 1>(values, 0, count, largest, sum);
+}
+
+template <int kLanes>
+PURETOUR_INLINE void exponentials_of_rows_impl(float* values, std::size_t num_rows, std::size_t stride,
+                                               std::size_t count, float* sums) {
+  constexpr std::size_t kTogether = 4;
+  float largest[kTogether];
+  std::size_t row = 0;
+  for (; row + kTogether <= num_rows; row += kTogether) {
+    exponentials_of<kLanes, kTogether>(values + row * stride, stride, count, largest, sums + row);
+  }
+  for (; row < num_rows; ++row) exponentials_of<kLanes, 1>(values + row * stride, stride, count, largest, sums + row);
 }
 
 template <int kLanes>
@@ -212,6 +239,9 @@ PURETOUR_INLINE void layer_norm_impl(float* x, std::size_t num_rows, std::size_t
 
 PURETOUR_KERNEL(exponentials, (float* values, std::size_t count, float* largest, float* sum),
                 (values, count, largest, sum))
+PURETOUR_KERNEL(exponentials_of_rows,
+                (float* values, std::size_t num_rows, std::size_t stride, std::size_t count, float* sums),
+                (values, num_rows, stride, count, sums))
 PURETOUR_KERNEL(clipped_tanh, (float* values, std::size_t count, float clip), (values, count, clip))
 PURETOUR_KERNEL(weighted_sum, (const float* weights, const float* rows, std::size_t count, float* out),
                 (weights, rows, count, out))

@@ -12,6 +12,8 @@ namespace puretour::kernels {
 /// Replaces values[0 .. count) by exp(value - largest); what lies behind, up to padded(count), becomes 0. *largest and
 /// *sum receive the largest value and the sum of the results; the softmax is result / sum. count >= 1.
 void exponentials(float* values, std::size_t count, float* largest, float* sum);
+/// The same for rows of `count` values each, with sums[row]; faster than one by one.
+void exponentials_of_rows(float* values, std::size_t num_rows, std::size_t stride, std::size_t count, float* sums);
 
 /// Replaces values[0 .. count) by clip * tanh(value), and those behind up to padded(count) by whatever.
 void clipped_tanh(float* values, std::size_t count, float clip);
