@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include "puretour/base/rng.h"
@@ -15,6 +16,7 @@
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/normalise.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/scratch.h"
 
 namespace puretour::kernels {
 namespace {
@@ -180,6 +182,30 @@ TEST(Bfloat16, TilesCoverProductsOfAllShapes) {
       }
     }
   }
+}
+
+TEST(Scratch, BelongsToAThreadUnlessItIsTold) {
+  struct Counter {
+    int value = 0;
+  };
+  struct Other {
+    int value = 0;
+  };
+  Scratch shared;
+  scratch<Counter>().value = 1;
+  EXPECT_EQ(scratch<Other>().value, 0);
+  const auto add_one_in_shared = [&] {
+    EXPECT_EQ(scratch<Counter>().value, 0) << "another thread's own";
+    Scratch::use(&shared);
+    ++scratch<Counter>().value;
+  };
+  std::thread(add_one_in_shared).join();
+  std::thread(add_one_in_shared).join();
+  EXPECT_EQ(scratch<Counter>().value, 1);
+  Scratch::use(&shared);
+  EXPECT_EQ(scratch<Counter>().value, 2);
+  Scratch::use(nullptr);
+  EXPECT_EQ(scratch<Counter>().value, 1);
 }
 
 TEST(Rows, ExponentialsAreAccurate) {

@@ -13,6 +13,7 @@
 #include "puretour/kernels/attention.h"
 #include "puretour/kernels/decode_step.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/scratch.h"
 
 namespace puretour {
 namespace {
@@ -51,6 +52,11 @@ Linear input_columns(std::span<const float> weight, std::size_t outputs, std::si
   }
   return kernels::make_linear(part, {}, outputs, count);
 }
+
+// Of several instances, kept from call to call.
+struct Projected {
+  kernels::AlignedVector<float> rows;
+};
 
 void observe(const StageObserver& observer, std::string_view stage, std::span<const float> values,
              std::size_t columns) {
@@ -384,17 +390,15 @@ std::vector<std::unique_ptr<EncodedInstance>> AttentionModel::encode_together(
     h.insert(h.end(), embeddings[i].begin(), embeddings[i].end());
   }
   if (embeddings.empty()) h = encode_all(instances);
-  // Kept by every thread.
-  thread_local kernels::AlignedVector<float> projected;
-  kernels::room(projected, h.size() / dim * node_projection_.outputs());
-  node_projection_.apply(h.data(), h.size() / dim, projected.data());
+  float* projected = kernels::room(kernels::scratch<Projected>().rows, h.size() / dim * node_projection_.outputs());
+  node_projection_.apply(h.data(), h.size() / dim, projected);
   std::vector<std::unique_ptr<EncodedInstance>> results;
   std::size_t row = 0;
   for (const std::span<const Point> points : instances) {
     const float* begin = h.data() + row * dim;
     results.push_back(std::make_unique<EncodedForAttentionModel>(
         *this, kernels::AlignedVector<float>(begin, begin + points.size() * dim),
-        projected.data() + row * node_projection_.outputs(), StageObserver()));
+        projected + row * node_projection_.outputs(), StageObserver()));
     row += points.size();
   }
   return results;

@@ -5,22 +5,18 @@
 #include "puretour/kernels/amx.h"
 #include "puretour/kernels/group_chunks.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/scratch.h"
 
 namespace puretour::kernels {
 namespace {
 
-// Kept by every thread.
+// Kept from call to call.
 struct Workspace {
   AlignedVector<float> qkv;
   AlignedVector<float> attended;
   AlignedVector<float> qkv_gradient;
   AlignedVector<float> attended_gradient;
 };
-
-Workspace& workspace() {
-  thread_local Workspace work;
-  return work;
-}
 
 void project_in(const AttentionBlock& block, const GroupChunk& chunk, const float* x, Workspace& work) {
   room(work.qkv, chunk.num_rows * 3 * block.shape.dim());
@@ -34,7 +30,7 @@ void attention_block(const AttentionBlock& block, std::span<const Group> groups,
                      float* out) {
   const std::size_t dim = block.shape.dim();
   const MatrixUnitInUse in_use;
-  Workspace& work = workspace();
+  auto& work = scratch<Workspace>();
   for_group_chunks(groups, [&](const GroupChunk& chunk) {
     const std::size_t first = chunk.first_row * dim;
     project_in(block, chunk, x + first, work);
@@ -55,7 +51,7 @@ void attention_block_gradient(const AttentionBlock& block, const TransposedAtten
   const auto add_product =
       block.precision() == Precision::kFloat ? add_transposed_product : add_transposed_product_bfloat16;
   const MatrixUnitInUse in_use;
-  Workspace& work = workspace();
+  auto& work = scratch<Workspace>();
   for_group_chunks(groups, [&](const GroupChunk& chunk) {
     const std::size_t rows = chunk.num_rows;
     const float* in = x + chunk.first_row * dim;

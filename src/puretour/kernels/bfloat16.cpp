@@ -11,6 +11,7 @@
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/pairs.h"
+#include "puretour/kernels/scratch.h"
 
 namespace puretour::kernels {
 namespace {
@@ -19,6 +20,16 @@ namespace {
 constexpr std::size_t kRowBlock = 96;
 // Every block passes over all sums: larger ones do it less often.
 constexpr std::size_t kGradientRowBlock = 192;
+
+// Kept from call to call.
+struct RoundedRows {
+  AlignedVector<std::uint32_t> pairs;
+};
+struct RoundedForGradient {
+  AlignedVector<std::uint32_t> a_pairs;
+  AlignedVector<std::uint32_t> a_columns;  // of pairs
+  AlignedVector<std::uint32_t> b_panels;
+};
 
 }  // namespace
 
@@ -56,15 +67,13 @@ void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_strid
                        const float* bias, float* out, std::size_t out_stride) {
   const MatrixUnitInUse in_use;
   const std::size_t num_pairs = b.num_pairs();
-  // Kept by every thread: this is called too often to ask for memory each time.
-  thread_local AlignedVector<std::uint32_t> rows;
   const std::size_t stride = spread_stride(num_pairs);
-  room(rows, kRowBlock * stride);
+  std::uint32_t* rows = room(scratch<RoundedRows>().pairs, kRowBlock * stride);
   for (std::size_t begin = 0; begin < num_rows; begin += kRowBlock) {
     const std::size_t count = std::min(kRowBlock, num_rows - begin);
-    round_rows(a + begin * a_stride, a_stride, count, b.depth(), rows.data(), stride, num_pairs);
-    multiply_pairs({rows.data(), stride, b.data(), kBlock, num_pairs * kBlock, num_pairs, bias, 0,
-                    out + begin * out_stride, out_stride, count, b.columns()});
+    round_rows(a + begin * a_stride, a_stride, count, b.depth(), rows, stride, num_pairs);
+    multiply_pairs({rows, stride, b.data(), kBlock, num_pairs * kBlock, num_pairs, bias, 0, out + begin * out_stride,
+                    out_stride, count, b.columns()});
   }
 }
 
@@ -73,20 +82,18 @@ void add_transposed_product_bfloat16(const float* a, std::size_t a_stride, std::
                                      std::size_t out_stride) {
   const MatrixUnitInUse in_use;
   const std::size_t a_width = padded(a_columns);
-  thread_local AlignedVector<std::uint32_t> a_pairs;
-  thread_local AlignedVector<std::uint32_t> b_panels;
-  thread_local AlignedVector<std::uint32_t> a_columns_of_pairs;
-  room(a_pairs, kGradientRowBlock / 2 * a_width);
-  room(b_panels, kGradientRowBlock / 2 * padded(b_columns));
-  room(a_columns_of_pairs, kGradientRowBlock / 2 * a_width);
+  auto& work = scratch<RoundedForGradient>();
+  std::uint32_t* a_pairs = room(work.a_pairs, kGradientRowBlock / 2 * a_width);
+  std::uint32_t* a_columns_of_pairs = room(work.a_columns, kGradientRowBlock / 2 * a_width);
+  std::uint32_t* b_panels = room(work.b_panels, kGradientRowBlock / 2 * padded(b_columns));
   for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
     const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
     const std::size_t num_pairs = num_row_pairs(count);
-    round_row_pairs(a + begin * a_stride, a_stride, count, a_columns, a_pairs.data(), a_width);
-    round_row_panels(b + begin * b_stride, b_stride, count, b_columns, b_panels.data());
-    turn_pairs(a_pairs.data(), num_pairs, a_width, a_columns_of_pairs.data());
-    multiply_pairs({a_columns_of_pairs.data(), num_pairs, b_panels.data(), kBlock, num_pairs * kBlock, num_pairs, out,
-                    out_stride, out, out_stride, a_columns, b_columns});
+    round_row_pairs(a + begin * a_stride, a_stride, count, a_columns, a_pairs, a_width);
+    round_row_panels(b + begin * b_stride, b_stride, count, b_columns, b_panels);
+    turn_pairs(a_pairs, num_pairs, a_width, a_columns_of_pairs);
+    multiply_pairs({a_columns_of_pairs, num_pairs, b_panels, kBlock, num_pairs * kBlock, num_pairs, out, out_stride,
+                    out, out_stride, a_columns, b_columns});
   }
 }
 

@@ -8,6 +8,7 @@
 #include "puretour/kernels/group_chunks.h"
 #include "puretour/kernels/normalise.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/scratch.h"
 
 namespace puretour::kernels {
 namespace {
@@ -71,17 +72,11 @@ NormStatistics statistics_of(const Moments& moments, float epsilon) {
   return result;
 }
 
-// Kept by every thread.
+// Of a chunk, kept from call to call.
 struct Workspace {
-  AlignedVector<float> normalised;  // of a chunk
-  AlignedVector<float> incoming;    // gradients of a chunk
-  AlignedVector<float> gradients[3];
+  AlignedVector<float> normalised;
+  AlignedVector<float> incoming;  // gradients
 };
-
-Workspace& workspace() {
-  thread_local Workspace work;
-  return work;
-}
 
 // The backward pass. The gradient of n[s] is all that block s hands back; that of t[s] takes the moments of all rows of
 // it, and is computed when its rows are read for the block before.
@@ -89,13 +84,7 @@ class Backward {
  public:
   Backward(const Encoder& encoder, std::span<const Group> groups, std::size_t num_rows, std::span<const float* const> t,
            std::span<const NormStatistics> statistics, const EncoderGradient& sums, const AddUp& add_up)
-      : encoder_(encoder),
-        groups_(groups),
-        num_rows_(num_rows),
-        t_(t),
-        sums_(sums),
-        add_up_(add_up),
-        work_(workspace()) {
+      : encoder_(encoder), groups_(groups), num_rows_(num_rows), t_(t), sums_(sums), add_up_(add_up) {
     for (std::size_t s = 0; s < encoder.norms.size(); ++s) norms_.emplace_back(encoder.norms[s], statistics[s]);
   }
 
@@ -105,9 +94,11 @@ class Backward {
     const std::size_t last = encoder_.blocks.size();
     const bool earlier = encoder_.residual == Encoder::Residual::kEarlier;
     // Of n[s + 1], n[s] and, with residuals from earlier, t[s + 2]: they change places with every block.
-    float* of_next = room(work_.gradients[0], size);
-    float* of_this = room(work_.gradients[1], size);
-    float* of_later = earlier ? room(work_.gradients[2], size) : nullptr;
+    // Not from scratch(): others may use that while this share waits for sums.
+    thread_local AlignedVector<float> memory[3];
+    float* of_next = room(memory[0], size);
+    float* of_this = room(memory[1], size);
+    float* of_later = earlier ? room(memory[2], size) : nullptr;
     std::copy_n(out_gradient, size, of_next);
     take_moments_of_output(of_next);
     for (std::size_t s = last; s-- > 0;) {
@@ -146,14 +137,15 @@ class Backward {
     const EncoderBlock& block = encoder_.blocks[s];
     const bool residual_is_x = encoder_.residual == Encoder::Residual::kInput;
     Moments moments(dim, num_rows_);
+    auto& work = scratch<Workspace>();
     for_chunks(block, groups_, num_rows_, [&](const GroupChunk& chunk) {
       const std::size_t first = chunk.first_row * dim;
       const std::size_t size = chunk.num_rows * dim;
       // With residuals from earlier blocks the gradient of t[s + 1] is needed once more.
-      float* incoming = residual_is_x ? room(work_.incoming, size) : of_next + first;
+      float* incoming = residual_is_x ? room(work.incoming, size) : of_next + first;
       gradient_of_rows(s + 1, chunk.first_row, chunk.num_rows, of_next + first, incoming);
       if (residual != nullptr) add(incoming, residual + first, size);
-      const float* x = norms_[s].apply(t_[s] + first, chunk.num_rows, dim, work_.normalised);
+      const float* x = norms_[s].apply(t_[s] + first, chunk.num_rows, dim, work.normalised);
       float* outgoing = of_this + first;
       if (block.attention != nullptr) {
         attention_block_gradient(*block.attention, *block.transposed_attention, chunk.groups, x, incoming,
@@ -205,7 +197,6 @@ class Backward {
   std::span<const float* const> t_;
   const EncoderGradient& sums_;
   const AddUp& add_up_;
-  Workspace& work_;
   std::vector<Norm> norms_;
   // Of the gradients of the n that came last, and of their products with the normalised rows.
   std::vector<float> gradient_mean_;
@@ -218,7 +209,6 @@ std::vector<NormStatistics> encode(const Encoder& encoder, std::span<const Group
                                    std::span<float* const> t, float* out, const AddUp& add_up) {
   assert(!encoder.blocks.empty() && encoder.norms.size() == encoder.blocks.size() + 1);
   const std::size_t dim = encoder.dim;
-  Workspace& work = workspace();
   std::vector<NormStatistics> statistics(encoder.norms.size());
   Moments moments(dim, num_rows);
   const auto finish = [&](std::size_t s) {
@@ -233,6 +223,7 @@ std::vector<NormStatistics> encode(const Encoder& encoder, std::span<const Group
   for (std::size_t s = 0; s < encoder.blocks.size(); ++s) {
     const Norm norm(encoder.norms[s], statistics[s]);
     moments = Moments(dim, num_rows);
+    auto& work = scratch<Workspace>();
     for_chunks(encoder.blocks[s], groups, num_rows, [&](const GroupChunk& chunk) {
       const std::size_t first = chunk.first_row * dim;
       const float* x = norm.apply(t[s] + first, chunk.num_rows, dim, work.normalised);

@@ -6,6 +6,7 @@
 #include "puretour/base/parallel.h"
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/scratch.h"
 #include "puretour/kernels/tile_feed_forward.h"
 
 namespace puretour::kernels {
@@ -15,6 +16,12 @@ namespace {
 constexpr std::size_t kRowBlock = 96;
 // On the way back every block of rows passes over the gradients of all weights: larger blocks read them less often.
 constexpr std::size_t kGradientRowBlock = kTileFeedForwardRows;
+
+// Kept from call to call.
+struct Workspace {
+  AlignedVector<float> hidden;
+  AlignedVector<float> gradient;
+};
 
 }  // namespace
 
@@ -36,14 +43,12 @@ void FeedForward::apply(const float* x, std::size_t num_rows, float* out, int th
                                residual == nullptr ? nullptr : residual + begin * second.outputs(),
                                out + begin * second.outputs());
     }
-    // Kept by every thread: fresh memory would have to be cleared each time.
-    thread_local AlignedVector<float> hidden;
     const std::size_t size = (end - begin) * first.outputs();
-    room(hidden, size);
-    first.apply(x + begin * first.inputs(), end - begin, hidden.data());
-    activate(activation, hidden.data(), size);
+    float* hidden = room(scratch<Workspace>().hidden, size);
+    first.apply(x + begin * first.inputs(), end - begin, hidden);
+    activate(activation, hidden, size);
     float* to = out + begin * second.outputs();
-    second.apply(hidden.data(), end - begin, to);
+    second.apply(hidden, end - begin, to);
     if (residual != nullptr) add(to, residual + begin * second.outputs(), (end - begin) * second.outputs());
   });
 }
@@ -56,12 +61,9 @@ void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForwar
   const std::size_t outputs = layers.second.outputs();
   const auto add_product = layers.first.rounded.empty() ? add_transposed_product : add_transposed_product_bfloat16;
   const bool by_tiles = tiles_take(layers);
-  thread_local AlignedVector<float> hidden;
-  thread_local AlignedVector<float> gradient;
-  if (!by_tiles) {
-    room(hidden, kGradientRowBlock * width);
-    room(gradient, kGradientRowBlock * width);
-  }
+  auto& work = scratch<Workspace>();
+  float* hidden = by_tiles ? nullptr : room(work.hidden, kGradientRowBlock * width);
+  float* gradient = by_tiles ? nullptr : room(work.gradient, kGradientRowBlock * width);
   for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
     const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
     const float* in = x + begin * inputs;
@@ -71,15 +73,15 @@ void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForwar
                                  sums);
       continue;
     }
-    layers.first.apply(in, count, hidden.data());
-    transposed.second.apply(incoming, count, gradient.data());
-    activate_with_gradient(layers.activation, hidden.data(), gradient.data(), count * width);
-    transposed.first.apply(gradient.data(), count, x_gradient + begin * inputs);
+    layers.first.apply(in, count, hidden);
+    transposed.second.apply(incoming, count, gradient);
+    activate_with_gradient(layers.activation, hidden, gradient, count * width);
+    transposed.first.apply(gradient, count, x_gradient + begin * inputs);
     if (residual_is_x) add(x_gradient + begin * inputs, incoming, count * inputs);
-    add_product(incoming, outputs, outputs, hidden.data(), width, width, count, sums.second_weight, width);
-    add_product(gradient.data(), width, width, in, inputs, inputs, count, sums.first_weight, inputs);
+    add_product(incoming, outputs, outputs, hidden, width, width, count, sums.second_weight, width);
+    add_product(gradient, width, width, in, inputs, inputs, count, sums.first_weight, inputs);
     add_column_sums(incoming, count, outputs, outputs, sums.second_bias);
-    add_column_sums(gradient.data(), count, width, width, sums.first_bias);
+    add_column_sums(gradient, count, width, width, sums.first_bias);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "puretour/kernels/pairs.h"
 #include "puretour/kernels/panels.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/scratch.h"
 
 namespace puretour::kernels {
 namespace {
@@ -47,7 +48,7 @@ void for_batches(std::span<const PointerGroup> groups, const Use& use) {
   }
 }
 
-// Memory that a thread keeps from call to call.
+// Kept from call to call.
 struct Workspace {
   // In float:
   AlignedVector<float> keys_by_channel;  // panels of dim x keys
@@ -64,11 +65,6 @@ struct Workspace {
   AlignedVector<float> scores;        // queries x padded keys, clipped; then their gradients
   AlignedVector<float> weights;       // one row: exp(score - largest)
 };
-
-Workspace& workspace() {
-  thread_local Workspace work;
-  return work;
-}
 
 // The products of queries with keys and what follows from them on the way back, in float or rounded.
 class Products {
@@ -277,7 +273,7 @@ constexpr float kLogOfNothing = -std::numeric_limits<float>::infinity();
 void pointer_log_probs(std::span<const PointerGroup> groups, const PointerShape& shape, Rows queries, Rows keys,
                        float* log_probs, Precision precision) {
   const MatrixUnitInUse in_use;
-  Workspace& work = workspace();
+  auto& work = scratch<Workspace>();
   Products products(shape, queries, keys, precision, work);
   for_batches(groups, [&](const Batch& batch) {
     if (batch.new_keys) {
@@ -298,7 +294,7 @@ void pointer_gradient(std::span<const PointerGroup> groups, const PointerShape& 
                       const float* log_prob_gradients, MutableRows query_gradient, MutableRows key_gradient,
                       Precision precision, float* log_probs) {
   const MatrixUnitInUse in_use;
-  Workspace& work = workspace();
+  auto& work = scratch<Workspace>();
   Products products(shape, queries, keys, precision, work);
   for_batches(groups, [&](const Batch& batch) {
     if (batch.new_keys) {

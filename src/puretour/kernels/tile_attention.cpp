@@ -12,6 +12,7 @@
 #include "puretour/base/error.h"
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/pairs.h"
+#include "puretour/kernels/scratch.h"
 #include "puretour/kernels/tile_registers.h"
 
 namespace puretour::kernels {
@@ -151,7 +152,7 @@ struct QueryOperands {
   AlignedVector<std::uint32_t> gradient_pairs;
 };
 
-// Memory that a thread keeps from call to call. Whole tiles: what lies behind the last key or query is finite.
+// Kept from call to call. Whole tiles: what lies behind the last key or query is finite.
 struct Workspace {
   KeyOperands of_keys;
   QueryOperands of_queries;
@@ -195,11 +196,6 @@ struct Workspace {
     room(score_gradient_rows, keys * kQueryBlock / 2);
   }
 };
-
-Workspace& workspace() {
-  thread_local Workspace work;
-  return work;
-}
 
 // Which keys sixteen queries see.
 struct Sight {
@@ -523,7 +519,7 @@ bool tiles_take(const AttentionShape& shape) {
 void tile_attention(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys, Rows values,
                     MutableRows out) {
   const MatrixUnitInUse unit;
-  Workspace& work = workspace();
+  auto& work = scratch<Workspace>();
   work.reserve(groups, false);
   Attention steps{shape, queries, keys, values, out, unit, work};
   for_heads(groups, shape.num_heads, steps);
@@ -533,7 +529,7 @@ void tile_attention_gradient(std::span<const Group> groups, const AttentionShape
                              Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
                              MutableRows value_gradient, MutableRows out, KeyGradients key_gradients) {
   const MatrixUnitInUse unit;
-  Workspace& work = workspace();
+  auto& work = scratch<Workspace>();
   work.reserve(groups, true);
   AttentionGradient steps{shape,        queries,        keys, values,        out_gradient, query_gradient,
                           key_gradient, value_gradient, out,  key_gradients, unit,         work};

@@ -7,6 +7,7 @@
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/pairs.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/scratch.h"
 #include "puretour/kernels/tile_registers.h"
 
 namespace puretour::kernels {
@@ -17,7 +18,7 @@ namespace {
 // Columns of hidden values at a time: with the rows of a block they fit the first cache.
 constexpr std::size_t kChunk = 64;
 
-// Kept by every thread.
+// Kept from call to call.
 struct Workspace {
   AlignedVector<std::uint32_t> x_rows;            // [row][pairs of channels]
   AlignedVector<std::uint32_t> incoming_rows;     // the same of the gradient of the outputs
@@ -30,11 +31,6 @@ struct Workspace {
   AlignedVector<float> hidden;                    // [row][kChunk]
   AlignedVector<float> gradient;                  // [row][kChunk]
 };
-
-Workspace& workspace() {
-  thread_local Workspace work;
-  return work;
-}
 
 // Two rows of a chunk, sixteen columns of it. kRelu: the activation has yet to be computed.
 template <bool kRelu>
@@ -163,7 +159,7 @@ void tile_feed_forward(const FeedForward& layers, const float* x, std::size_t nu
   const std::size_t x_stride = spread_stride(layers.first.rounded.num_pairs());
   const std::size_t hidden_stride = spread_stride(layers.second.rounded.num_pairs());
   const MatrixUnitInUse in_use;
-  Workspace& work = workspace();
+  auto& work = scratch<Workspace>();
   const std::size_t rows = padded(num_rows);
   std::uint32_t* x_rows = room(work.x_rows, rows * x_stride);
   std::uint32_t* hidden_rows = room(work.hidden_rows, rows * hidden_stride);
@@ -189,7 +185,7 @@ void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedF
   const std::size_t rows = padded(num_rows);
   const std::size_t num_pairs = num_row_pairs(num_rows);
   const MatrixUnitInUse in_use;
-  Workspace& work = workspace();
+  auto& work = scratch<Workspace>();
 
   std::uint32_t* x_rows = room(work.x_rows, rows * x_stride);
   std::uint32_t* x_panels = room(work.x_panels, num_pairs * inputs);

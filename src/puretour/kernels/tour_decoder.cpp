@@ -9,11 +9,12 @@
 #include "puretour/kernels/amx.h"
 #include "puretour/kernels/group_chunks.h"
 #include "puretour/kernels/rows.h"
+#include "puretour/kernels/scratch.h"
 
 namespace puretour::kernels {
 namespace {
 
-// Kept by every thread.
+// Kept from call to call.
 struct Workspace {
   AlignedVector<float> shares;  // of the nodes of a few instances
   AlignedVector<float> share_gradients;
@@ -27,11 +28,6 @@ struct Workspace {
   AlignedVector<float> graph;   // mean of an instance
   AlignedVector<float> steady;  // what the queries of a tour have in common
 };
-
-Workspace& workspace() {
-  thread_local Workspace work;
-  return work;
-}
 
 // Tours first_tour .. first_tour + num_tours - 1 of all instances, with their steps as rows numbered from 0 on. Their
 // nodes are numbered from those of first_instance on, as the shares in the workspace are.
@@ -176,7 +172,7 @@ void hand_back_queries(const TourDecoder& decoder, const Chunk& chunk, float* pl
 void TourDecoder::log_probs(const float* embeddings, const float* placeholder, float* results) const {
   const std::size_t dim = pointer.dim;
   const MatrixUnitInUse in_use;
-  Workspace& work = workspace();
+  auto& work = scratch<Workspace>();
   const auto begin = [&](std::size_t first, std::size_t count) {
     const std::size_t rows = count * num_nodes;
     shares.map->apply(embeddings + first * num_nodes * dim, rows, room(work.shares, rows * shares.num_columns()));
@@ -206,7 +202,7 @@ void TourDecoder::gradient(const float* embeddings, const float* placeholder, co
   const std::size_t columns = shares.num_columns();
   const auto add_product = precision == Precision::kFloat ? add_transposed_product : add_transposed_product_bfloat16;
   const MatrixUnitInUse in_use;
-  Workspace& work = workspace();
+  auto& work = scratch<Workspace>();
   const auto begin = [&](std::size_t first, std::size_t count) {
     const std::size_t rows = count * num_nodes;
     shares.map->apply(embeddings + first * num_nodes * dim, rows, room(work.shares, rows * columns));

@@ -69,6 +69,7 @@ void BatchGroup::leave_place(Member& member) {
 
 void BatchGroup::wait_for_place(std::unique_lock<std::mutex>& lock, Member& member) {
   member.may_run.wait(lock, [&] { return member.place || ended_; });
+  kernels::Scratch::use(member.place ? &places_[*member.place].scratch : nullptr);
 }
 
 void BatchGroup::wake_waiting() {

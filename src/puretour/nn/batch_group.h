@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "puretour/kernels/scratch.h"
+
 namespace puretour::nn {
 
 class BatchGroup {
@@ -29,9 +31,8 @@ class BatchGroup {
 
   [[nodiscard]] std::size_t size() const { return members_.size(); }
 
-  /// Calls work(member) for all members, each on a thread that it keeps for its life (and with it the memory that
-  /// kernels keep per thread), and returns when all are done. If one throws, the others stop at their next sum, and the
-  /// first error by member is thrown here.
+  /// Calls work(member) for all members, each on a thread that it keeps for its life, and returns when all are done. If
+  /// one throws, the others stop at their next sum, and the first error by member is thrown here.
   void run(const std::function<void(std::size_t)>& work);
 
   /// Inside run(): replaces the values by their sums over all members. Every member must call it equally often.
@@ -39,9 +40,11 @@ class BatchGroup {
 
  private:
   // A place to run in. If there are as many as processors, each is one processor: a member that is woken up runs where
-  // another one has just stopped, instead of wherever the system sees fit.
+  // another one has just stopped, instead of wherever the system sees fit, and its kernels find the memory of the other
+  // one's in the cache.
   struct Place {
     std::optional<int> processor;
+    kernels::Scratch scratch;
   };
   struct Member {
     std::thread thread;
