@@ -4,7 +4,6 @@
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/amx.h"
 #include "puretour/kernels/group_chunks.h"
-#include "puretour/kernels/rows.h"
 #include "puretour/kernels/scratch.h"
 
 namespace puretour::kernels {
@@ -38,8 +37,8 @@ void attention_block(const AttentionBlock& block, std::span<const Group> groups,
     const std::size_t stride = 3 * dim;
     group_attention(chunk.groups, block.shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
                     {work.attended.data(), dim}, block.precision());
-    block.project_out.apply(work.attended.data(), chunk.num_rows, out + first);
-    if (residual != nullptr) add(out + first, residual + first, chunk.num_rows * dim);
+    block.project_out.apply(work.attended.data(), chunk.num_rows, out + first,
+                            residual == nullptr ? nullptr : residual + first);
   });
 }
 
@@ -70,8 +69,7 @@ void attention_block_gradient(const AttentionBlock& block, const TransposedAtten
     if (sums.out_bias != nullptr) add_column_sums(incoming, rows, dim, dim, sums.out_bias);
     add_product(qkv_gradient, stride, stride, in, dim, dim, rows, sums.in_weight, dim);
     if (sums.in_bias != nullptr) add_column_sums(qkv_gradient, rows, stride, stride, sums.in_bias);
-    transposed.project_in.apply(qkv_gradient, rows, outgoing);
-    if (residual_is_x) add(outgoing, incoming, rows * dim);
+    transposed.project_in.apply(qkv_gradient, rows, outgoing, residual_is_x ? incoming : nullptr);
   });
 }
 

@@ -64,7 +64,7 @@ Bfloat16Matrix::Bfloat16Matrix(const PackedMatrix& values) : depth_(values.depth
 }
 
 void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_stride, const Bfloat16Matrix& b,
-                       const float* bias, float* out, std::size_t out_stride) {
+                       const float* start, std::size_t start_stride, float* out, std::size_t out_stride) {
   const MatrixUnitInUse in_use;
   const std::size_t num_pairs = b.num_pairs();
   const std::size_t stride = spread_stride(num_pairs);
@@ -72,7 +72,8 @@ void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_strid
   for (std::size_t begin = 0; begin < num_rows; begin += kRowBlock) {
     const std::size_t count = std::min(kRowBlock, num_rows - begin);
     round_rows(a + begin * a_stride, a_stride, count, b.depth(), rows, stride, num_pairs);
-    multiply_pairs({rows, stride, b.data(), kBlock, num_pairs * kBlock, num_pairs, bias, 0, out + begin * out_stride,
+    multiply_pairs({rows, stride, b.data(), kBlock, num_pairs * kBlock, num_pairs,
+                    start == nullptr ? nullptr : start + begin * start_stride, start_stride, out + begin * out_stride,
                     out_stride, count, b.columns()});
   }
 }

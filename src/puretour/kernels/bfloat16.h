@@ -47,9 +47,10 @@ class Bfloat16Matrix {
   AlignedVector<std::uint32_t> pairs_;
 };
 
-/// As multiply(), with both factors rounded.
+/// As multiply(), with both factors rounded. Row r of the sums begins with start + r * start_stride (null: zero); a
+/// stride of 0 makes it a bias.
 void multiply_bfloat16(const float* a, std::size_t num_rows, std::size_t a_stride, const Bfloat16Matrix& b,
-                       const float* bias, float* out, std::size_t out_stride);
+                       const float* start, std::size_t start_stride, float* out, std::size_t out_stride);
 
 /// As add_transposed_product(), with both factors rounded.
 void add_transposed_product_bfloat16(const float* a, std::size_t a_stride, std::size_t a_columns, const float* b,

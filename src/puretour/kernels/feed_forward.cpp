@@ -48,8 +48,7 @@ void FeedForward::apply(const float* x, std::size_t num_rows, float* out, int th
     first.apply(x + begin * first.inputs(), end - begin, hidden);
     activate(activation, hidden, size);
     float* to = out + begin * second.outputs();
-    second.apply(hidden, end - begin, to);
-    if (residual != nullptr) add(to, residual + begin * second.outputs(), (end - begin) * second.outputs());
+    second.apply(hidden, end - begin, to, residual == nullptr ? nullptr : residual + begin * second.outputs());
   });
 }
 
@@ -76,8 +75,7 @@ void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForwar
     layers.first.apply(in, count, hidden);
     transposed.second.apply(incoming, count, gradient);
     activate_with_gradient(layers.activation, hidden, gradient, count * width);
-    transposed.first.apply(gradient, count, x_gradient + begin * inputs);
-    if (residual_is_x) add(x_gradient + begin * inputs, incoming, count * inputs);
+    transposed.first.apply(gradient, count, x_gradient + begin * inputs, residual_is_x ? incoming : nullptr);
     add_product(incoming, outputs, outputs, hidden, width, width, count, sums.second_weight, width);
     add_product(gradient, width, width, in, inputs, inputs, count, sums.first_weight, inputs);
     add_column_sums(incoming, count, outputs, outputs, sums.second_bias);

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "puretour/kernels/panels.h"
+#include "puretour/kernels/rows.h"
 
 namespace puretour::kernels {
 namespace {
@@ -245,11 +246,17 @@ void Linear::set_precision(Precision precision) {
   rounded = precision == Precision::kBfloat16 ? Bfloat16Matrix(matrix) : Bfloat16Matrix();
 }
 
-void Linear::apply(const float* x, std::size_t num_rows, float* out) const {
-  if (!rounded.empty()) {
-    return multiply_bfloat16(x, num_rows, inputs(), rounded, bias.empty() ? nullptr : bias.data(), out, outputs());
+void Linear::apply(const float* x, std::size_t num_rows, float* out, const float* residual) const {
+  if (!rounded.empty() && bias.empty() && residual != nullptr) {  // which takes no pass of its own
+    return multiply_bfloat16(x, num_rows, inputs(), rounded, residual, outputs(), out, outputs());
   }
-  multiply(x, num_rows, inputs(), view_of(matrix), bias.empty() ? nullptr : bias.data(), out, outputs());
+  const float* start = bias.empty() ? nullptr : bias.data();
+  if (!rounded.empty()) {
+    multiply_bfloat16(x, num_rows, inputs(), rounded, start, 0, out, outputs());
+  } else {
+    multiply(x, num_rows, inputs(), view_of(matrix), start, out, outputs());
+  }
+  if (residual != nullptr) add(out, residual, num_rows * outputs());
 }
 
 Linear make_linear(std::span<const float> weight, std::span<const float> bias, std::size_t outputs, std::size_t inputs,

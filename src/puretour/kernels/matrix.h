@@ -81,8 +81,8 @@ struct Linear {
 
   void set_precision(Precision precision);
 
-  /// out[r] for every row x[r]; rows lie without gaps.
-  void apply(const float* x, std::size_t num_rows, float* out) const;
+  /// out[r] for every row x[r]; rows lie without gaps. A residual (not null) is added to out.
+  void apply(const float* x, std::size_t num_rows, float* out, const float* residual = nullptr) const;
 };
 
 /// `weight` is [outputs][inputs]; `bias` has `outputs` values or none.

@@ -133,11 +133,15 @@ void multiply_chunk(const std::uint32_t* left, std::size_t num_rows, const Linea
                   linear.bias.empty() ? nullptr : linear.bias.data() + first, 0, out, kChunk, num_rows, kChunk});
 }
 
-void multiply_all(const std::uint32_t* left, std::size_t num_rows, const Linear& linear, float* out) {
+void multiply_all(const std::uint32_t* left, std::size_t num_rows, const Linear& linear, float* out,
+                  const float* residual) {
   const Bfloat16Matrix& matrix = linear.rounded;
+  const bool start_with_residual = linear.bias.empty();
+  const float* start = start_with_residual ? residual : linear.bias.data();
   multiply_pairs({left, spread_stride(matrix.num_pairs()), matrix.data(), kBlock, matrix.num_pairs() * kBlock,
-                  matrix.num_pairs(), linear.bias.empty() ? nullptr : linear.bias.data(), 0, out, linear.outputs(),
+                  matrix.num_pairs(), start, start_with_residual ? linear.outputs() : 0, out, linear.outputs(),
                   num_rows, linear.outputs()});
+  if (residual != nullptr && !start_with_residual) add(out, residual, num_rows * linear.outputs());
 }
 
 bool whole_blocks(const Linear& linear) {
@@ -155,7 +159,6 @@ void tile_feed_forward(const FeedForward& layers, const float* x, std::size_t nu
                        float* out) {
   const std::size_t inputs = layers.first.inputs();
   const std::size_t width = layers.first.outputs();
-  const std::size_t outputs = layers.second.outputs();
   const std::size_t x_stride = spread_stride(layers.first.rounded.num_pairs());
   const std::size_t hidden_stride = spread_stride(layers.second.rounded.num_pairs());
   const MatrixUnitInUse in_use;
@@ -169,8 +172,7 @@ void tile_feed_forward(const FeedForward& layers, const float* x, std::size_t nu
     multiply_chunk(x_rows, num_rows, layers.first, c, hidden);
     round_hidden(layers.activation, hidden, num_rows, hidden_rows + c / 2, hidden_stride);
   }
-  multiply_all(hidden_rows, num_rows, layers.second, out);
-  if (residual != nullptr) add(out, residual, num_rows * outputs);
+  multiply_all(hidden_rows, num_rows, layers.second, out, residual);
 }
 
 void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedForward& transposed, const float* x,
@@ -216,8 +218,7 @@ void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedF
     multiply_pairs({gradient_columns, num_pairs, x_panels, kBlock, num_pairs * kBlock, num_pairs, of_first, inputs,
                     of_first, inputs, kChunk, inputs});
   }
-  multiply_all(gradient_rows, num_rows, transposed.first, x_gradient);
-  if (residual_is_x) add(x_gradient, out_gradient, num_rows * inputs);
+  multiply_all(gradient_rows, num_rows, transposed.first, x_gradient, residual_is_x ? out_gradient : nullptr);
   add_column_sums(out_gradient, num_rows, outputs, outputs, sums.second_bias);
 }
 
