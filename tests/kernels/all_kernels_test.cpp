@@ -13,6 +13,7 @@
 #include "puretour/kernels/bfloat16.h"
 #include "puretour/kernels/decode_step.h"
 #include "puretour/kernels/feed_forward.h"
+#include "puretour/kernels/group_attention.h"
 #include "puretour/kernels/matrix.h"
 #include "puretour/kernels/normalise.h"
 #include "puretour/kernels/rows.h"
@@ -181,6 +182,25 @@ TEST(Bfloat16, TilesCoverProductsOfAllShapes) {
         }
       }
     }
+  }
+}
+
+TEST(GroupAttention, AGroupWithoutQueriesHasNoGradients) {
+  const AttentionShape shape{2, 16, 0.25F};
+  const std::size_t dim = shape.dim();
+  const auto x = random_values(5 * dim, 41);
+  for (const Precision precision : {Precision::kFloat, Precision::kBfloat16}) {
+    std::vector<float> of_queries(5 * dim, 7);
+    std::vector<float> of_keys(5 * dim, 7);
+    std::vector<float> of_values(5 * dim, 7);
+    const std::vector<Group> groups = {{0, 2, 0, 3}, {2, 0, 3, 2}};
+    group_attention_gradient(groups, shape, {x.data(), dim}, {x.data(), dim}, {x.data(), dim}, {x.data(), dim},
+                             {of_queries.data(), dim}, {of_keys.data(), dim}, {of_values.data(), dim}, precision);
+    for (std::size_t i = 3 * dim; i < 5 * dim; ++i) {
+      ASSERT_EQ(of_keys[i], 7) << i;
+      ASSERT_EQ(of_values[i], 7) << i;
+    }
+    EXPECT_NE(of_values[0], 7);
   }
 }
 

@@ -125,6 +125,7 @@ struct Queries {
 template <class Steps>
 void for_heads(std::span<const Group> groups, std::size_t num_heads, Steps& steps) {
   for (const Group& group : groups) {
+    if (group.num_queries == 0) continue;  // no sums begin
     for (std::size_t h = 0; h < num_heads; ++h) {
       const Head head{group, h * kDim};
       steps.begin(head);
