@@ -59,7 +59,6 @@ struct ChannelPanels {
   // are in their order.
   PURETOUR_TILE_INLINE static void fill_panel(const float* rows, std::size_t stride, std::size_t count, float factor,
                                               std::uint32_t* panel) {
-    constexpr __mmask8 kAllOfEight = 0xFF;
     const __m512 factors = _mm512_set1_ps(factor);
     const auto row = [&](std::size_t r) PURETOUR_TILE_LAMBDA {
       return r < count ? _mm512_mul_ps(_mm512_loadu_ps(rows + r * stride), factors) : _mm512_setzero_ps();
@@ -70,14 +69,7 @@ struct ChannelPanels {
       for (std::size_t i = 0; i < 4; ++i) {
         both[i] = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(row(8 * g + 4 + i), row(8 * g + i)));
       }
-      const __m512i upper_left = _mm512_maskz_unpacklo_epi32(kAll, both[0], both[1]);
-      const __m512i upper_right = _mm512_maskz_unpackhi_epi32(kAll, both[0], both[1]);
-      const __m512i lower_left = _mm512_maskz_unpacklo_epi32(kAll, both[2], both[3]);
-      const __m512i lower_right = _mm512_maskz_unpackhi_epi32(kAll, both[2], both[3]);
-      columns[g][0] = _mm512_maskz_unpacklo_epi64(kAllOfEight, upper_left, lower_left);
-      columns[g][1] = _mm512_maskz_unpackhi_epi64(kAllOfEight, upper_left, lower_left);
-      columns[g][2] = _mm512_maskz_unpacklo_epi64(kAllOfEight, upper_right, lower_right);
-      columns[g][3] = _mm512_maskz_unpackhi_epi64(kAllOfEight, upper_right, lower_right);
+      transpose_quarters(both, columns[g]);
     }
     for (std::size_t c = 0; c < 4; ++c) {
       _mm512_storeu_si512(panel + c * kBlock, _mm512_maskz_shuffle_i32x4(kAll, columns[0][c], columns[1][c], 0x88));

@@ -36,12 +36,25 @@ PURETOUR_TILE_INLINE void store_row(std::uint32_t* to, __m512 first, __m512 seco
   _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first)));
 }
 
+/// In every quarter of the registers: columns[c][r] = rows[r][c] for four rows and columns of 32 bits.
+__attribute__((target("avx512f"), always_inline)) inline void transpose_quarters(const __m512i (&rows)[4],
+                                                                                 __m512i* columns) {
+  constexpr __mmask8 kAllOfEight = 0xFF;
+  const __m512i upper_left = _mm512_maskz_unpacklo_epi32(kAll, rows[0], rows[1]);
+  const __m512i upper_right = _mm512_maskz_unpackhi_epi32(kAll, rows[0], rows[1]);
+  const __m512i lower_left = _mm512_maskz_unpacklo_epi32(kAll, rows[2], rows[3]);
+  const __m512i lower_right = _mm512_maskz_unpackhi_epi32(kAll, rows[2], rows[3]);
+  columns[0] = _mm512_maskz_unpacklo_epi64(kAllOfEight, upper_left, lower_left);
+  columns[1] = _mm512_maskz_unpackhi_epi64(kAllOfEight, upper_left, lower_left);
+  columns[2] = _mm512_maskz_unpacklo_epi64(kAllOfEight, upper_right, lower_right);
+  columns[3] = _mm512_maskz_unpackhi_epi64(kAllOfEight, upper_right, lower_right);
+}
+
 /// columns[c][r] = from[r][c] for sixteen rows and columns of 32 bits: four words of four rows come together on their
 /// way from memory, which is cheaper than exchanging them between registers. Where active_isa() is at least
 /// Isa::kAvx512.
 __attribute__((target("avx512f"), always_inline)) inline void load_columns(const void* from, std::size_t stride,
                                                                            __m512i (&columns)[16]) {
-  constexpr __mmask8 kAllOfEight = 0xFF;
   const auto four_words = [&](std::size_t row, std::size_t column) {
     return _mm_loadu_si128(
         reinterpret_cast<const __m128i*>(static_cast<const std::uint32_t*>(from) + row * stride + column));
@@ -54,14 +67,7 @@ __attribute__((target("avx512f"), always_inline)) inline void load_columns(const
       rows[i] = _mm512_mask_broadcast_i32x4(rows[i], 0x0F00, four_words(i + 8, c));
       rows[i] = _mm512_mask_broadcast_i32x4(rows[i], 0xF000, four_words(i + 12, c));
     }
-    const __m512i upper_left = _mm512_maskz_unpacklo_epi32(kAll, rows[0], rows[1]);
-    const __m512i upper_right = _mm512_maskz_unpackhi_epi32(kAll, rows[0], rows[1]);
-    const __m512i lower_left = _mm512_maskz_unpacklo_epi32(kAll, rows[2], rows[3]);
-    const __m512i lower_right = _mm512_maskz_unpackhi_epi32(kAll, rows[2], rows[3]);
-    columns[c] = _mm512_maskz_unpacklo_epi64(kAllOfEight, upper_left, lower_left);
-    columns[c + 1] = _mm512_maskz_unpackhi_epi64(kAllOfEight, upper_left, lower_left);
-    columns[c + 2] = _mm512_maskz_unpacklo_epi64(kAllOfEight, upper_right, lower_right);
-    columns[c + 3] = _mm512_maskz_unpackhi_epi64(kAllOfEight, upper_right, lower_right);
+    transpose_quarters(rows, columns + c);
   }
 }
 
