@@ -8,6 +8,7 @@
 
 #include "puretour/base/error.h"
 #include "puretour/kernels/simd.h"
+#include "puretour/kernels/tile_unit.h"
 
 namespace puretour::kernels {
 namespace {
@@ -28,27 +29,6 @@ struct alignas(64) TileConfiguration {
   std::array<std::uint8_t, 16> rows = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 static_assert(sizeof(TileConfiguration) == 64);
-
-// In assembly: the compiler's functions for these instructions exist in code for the matrix unit only, and templates
-// over the unit are not.
-struct MatrixUnit {
-  template <int kRegister>
-  PURETOUR_INLINE static void zero() {
-    asm volatile("tilezero %%tmm%c0" : : "i"(kRegister));
-  }
-  template <int kRegister>
-  PURETOUR_INLINE static void load(const void* from, std::size_t stride) {
-    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" : : "r"(from), "r"(stride), "i"(kRegister) : "memory");
-  }
-  template <int kRegister>
-  PURETOUR_INLINE static void store(void* to, std::size_t stride) {
-    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(stride), "i"(kRegister) : "memory");
-  }
-  template <int kSum, int kA, int kB>
-  PURETOUR_INLINE static void add_product() {
-    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kA), "i"(kB));
-  }
-};
 #endif
 
 struct EmulatedUnit {

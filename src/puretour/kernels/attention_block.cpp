@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/kernels/attention_block.h"
 
+#include <algorithm>
+
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/amx.h"
 #include "puretour/kernels/group_chunks.h"
 #include "puretour/kernels/scratch.h"
+#include "puretour/kernels/tile_attention_block.h"
 
 namespace puretour::kernels {
 namespace {
@@ -23,10 +26,31 @@ void project_in(const AttentionBlock& block, const GroupChunk& chunk, const floa
   block.project_in.apply(x, chunk.num_rows, work.qkv.data());
 }
 
+// Of the chunk behind `chunk`, at most.
+std::size_t num_rows_behind(const GroupChunk& chunk, std::span<const Group> groups) {
+  const std::size_t end = groups.back().query_begin + groups.back().num_queries;
+  return std::min(kChunkRows, end - chunk.first_row - chunk.num_rows);
+}
+
 }  // namespace
 
 void attention_block(const AttentionBlock& block, std::span<const Group> groups, const float* x, const float* residual,
                      float* out) {
+  const std::size_t dim = block.shape.dim();
+  for_group_chunks(groups, [&](const GroupChunk& chunk) {
+    const std::size_t first = chunk.first_row * dim;
+    const std::size_t size = chunk.num_rows * dim;
+    Upcoming upcoming;
+    upcoming.writes(out + first, size);
+    upcoming.reads(x + first + size, num_rows_behind(chunk, groups) * dim);
+    attention_block(block, chunk.groups, x + first, residual == nullptr ? nullptr : residual + first, out + first,
+                    upcoming);
+  });
+}
+
+void attention_block(const AttentionBlock& block, std::span<const Group> groups, const float* x, const float* residual,
+                     float* out, Upcoming& upcoming) {
+  if (tiles_take(block)) return tile_attention_block(block, groups, x, residual, out, upcoming);
   const std::size_t dim = block.shape.dim();
   const MatrixUnitInUse in_use;
   auto& work = scratch<Workspace>();
@@ -42,35 +66,74 @@ void attention_block(const AttentionBlock& block, std::span<const Group> groups,
   });
 }
 
+AttentionBlockGradientPass::AttentionBlockGradientPass(const AttentionBlock& block,
+                                                       const TransposedAttentionBlock& transposed, bool residual_is_x,
+                                                       const AttentionBlockGradient& sums)
+    : block_(block),
+      transposed_(transposed),
+      residual_is_x_(residual_is_x),
+      sums_(sums),
+      by_tiles_(tiles_take(block) && sums.in_bias == nullptr) {
+  if (by_tiles_) begin_tile_attention_block_gradient(block);
+}
+
+void AttentionBlockGradientPass::add(std::span<const Group> groups, const float* x, const float* out_gradient,
+                                     float* x_gradient, Upcoming& upcoming) {
+  const std::size_t dim = block_.shape.dim();
+  for_group_chunks(groups, [&](const GroupChunk& chunk) {
+    const std::size_t first = chunk.first_row * dim;
+    if (!by_tiles_) return add_chunk(chunk, x + first, out_gradient + first, x_gradient + first);
+    tile_attention_block_gradient(block_, transposed_, chunk.groups, x + first, out_gradient + first, residual_is_x_,
+                                  x_gradient + first, upcoming);
+    if (sums_.out_bias != nullptr) add_column_sums(out_gradient + first, chunk.num_rows, dim, dim, sums_.out_bias);
+  });
+}
+
+void AttentionBlockGradientPass::add_chunk(const GroupChunk& chunk, const float* x, const float* out_gradient,
+                                           float* x_gradient) {
+  const std::size_t dim = block_.shape.dim();
+  const std::size_t stride = 3 * dim;
+  const std::size_t rows = chunk.num_rows;
+  const auto add_product =
+      block_.precision() == Precision::kFloat ? add_transposed_product : add_transposed_product_bfloat16;
+  const MatrixUnitInUse in_use;
+  auto& work = scratch<Workspace>();
+  project_in(block_, chunk, x, work);
+  room(work.attended_gradient, rows * dim);
+  transposed_.project_out.apply(out_gradient, rows, work.attended_gradient.data());
+  const float* qkv = work.qkv.data();
+  float* qkv_gradient = room(work.qkv_gradient, rows * stride);
+  group_attention_gradient(chunk.groups, block_.shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
+                           {work.attended_gradient.data(), dim}, {qkv_gradient, stride}, {qkv_gradient + dim, stride},
+                           {qkv_gradient + 2 * dim, stride}, block_.precision(), {work.attended.data(), dim},
+                           KeyGradients::kWrite);
+  add_product(out_gradient, dim, dim, work.attended.data(), dim, dim, rows, sums_.out_weight, dim);
+  if (sums_.out_bias != nullptr) add_column_sums(out_gradient, rows, dim, dim, sums_.out_bias);
+  add_product(qkv_gradient, stride, stride, x, dim, dim, rows, sums_.in_weight, dim);
+  if (sums_.in_bias != nullptr) add_column_sums(qkv_gradient, rows, stride, stride, sums_.in_bias);
+  transposed_.project_in.apply(qkv_gradient, rows, x_gradient, residual_is_x_ ? out_gradient : nullptr);
+}
+
+void AttentionBlockGradientPass::end() {
+  if (by_tiles_) end_tile_attention_block_gradient(sums_);
+}
+
 void attention_block_gradient(const AttentionBlock& block, const TransposedAttentionBlock& transposed,
                               std::span<const Group> groups, const float* x, const float* out_gradient,
                               bool residual_is_x, float* x_gradient, const AttentionBlockGradient& sums) {
   const std::size_t dim = block.shape.dim();
-  const std::size_t stride = 3 * dim;
-  const auto add_product =
-      block.precision() == Precision::kFloat ? add_transposed_product : add_transposed_product_bfloat16;
-  const MatrixUnitInUse in_use;
-  auto& work = scratch<Workspace>();
+  AttentionBlockGradientPass pass(block, transposed, residual_is_x, sums);
   for_group_chunks(groups, [&](const GroupChunk& chunk) {
-    const std::size_t rows = chunk.num_rows;
-    const float* in = x + chunk.first_row * dim;
-    const float* incoming = out_gradient + chunk.first_row * dim;
-    float* outgoing = x_gradient + chunk.first_row * dim;
-    project_in(block, chunk, in, work);
-    room(work.attended_gradient, rows * dim);
-    transposed.project_out.apply(incoming, rows, work.attended_gradient.data());
-    const float* qkv = work.qkv.data();
-    float* qkv_gradient = room(work.qkv_gradient, rows * stride);
-    group_attention_gradient(chunk.groups, block.shape, {qkv, stride}, {qkv + dim, stride}, {qkv + 2 * dim, stride},
-                             {work.attended_gradient.data(), dim}, {qkv_gradient, stride}, {qkv_gradient + dim, stride},
-                             {qkv_gradient + 2 * dim, stride}, block.precision(), {work.attended.data(), dim},
-                             KeyGradients::kWrite);
-    add_product(incoming, dim, dim, work.attended.data(), dim, dim, rows, sums.out_weight, dim);
-    if (sums.out_bias != nullptr) add_column_sums(incoming, rows, dim, dim, sums.out_bias);
-    add_product(qkv_gradient, stride, stride, in, dim, dim, rows, sums.in_weight, dim);
-    if (sums.in_bias != nullptr) add_column_sums(qkv_gradient, rows, stride, stride, sums.in_bias);
-    transposed.project_in.apply(qkv_gradient, rows, outgoing, residual_is_x ? incoming : nullptr);
+    const std::size_t first = chunk.first_row * dim;
+    const std::size_t size = chunk.num_rows * dim;
+    const std::size_t next_size = num_rows_behind(chunk, groups) * dim;
+    Upcoming upcoming;
+    upcoming.writes(x_gradient + first, size);
+    upcoming.reads(x + first + size, next_size);
+    upcoming.reads(out_gradient + first + size, next_size);
+    pass.add(chunk.groups, x + first, out_gradient + first, x_gradient + first, upcoming);
   });
+  pass.end();
 }
 
 }  // namespace puretour::kernels

@@ -6,7 +6,9 @@
 #include <span>
 
 #include "puretour/kernels/group_attention.h"
+#include "puretour/kernels/group_chunks.h"
 #include "puretour/kernels/matrix.h"
+#include "puretour/kernels/upcoming.h"
 
 namespace puretour::kernels {
 
@@ -24,6 +26,9 @@ struct AttentionBlock {
 /// order; each has the same rows as queries and as keys. `residual` may be null (none) or x.
 void attention_block(const AttentionBlock& block, std::span<const Group> groups, const float* x, const float* residual,
                      float* out);
+/// The same, fetching what is upcoming meanwhile.
+void attention_block(const AttentionBlock& block, std::span<const Group> groups, const float* x, const float* residual,
+                     float* out, Upcoming& upcoming);
 
 /// The weights for the way back.
 struct TransposedAttentionBlock {
@@ -44,5 +49,26 @@ struct AttentionBlockGradient {
 void attention_block_gradient(const AttentionBlock& block, const TransposedAttentionBlock& transposed,
                               std::span<const Group> groups, const float* x, const float* out_gradient,
                               bool residual_is_x, float* x_gradient, const AttentionBlockGradient& sums);
+
+/// The same in parts: add() some groups at a time, then end(). Meanwhile the gradients of the weights are in the
+/// scratch memory of the thread, which must not begin another pass.
+class AttentionBlockGradientPass {
+ public:
+  AttentionBlockGradientPass(const AttentionBlock& block, const TransposedAttentionBlock& transposed,
+                             bool residual_is_x, const AttentionBlockGradient& sums);
+
+  void add(std::span<const Group> groups, const float* x, const float* out_gradient, float* x_gradient,
+           Upcoming& upcoming);
+  void end();
+
+ private:
+  void add_chunk(const GroupChunk& chunk, const float* x, const float* out_gradient, float* x_gradient);
+
+  const AttentionBlock& block_;
+  const TransposedAttentionBlock& transposed_;
+  bool residual_is_x_;
+  AttentionBlockGradient sums_;
+  bool by_tiles_;
+};
 
 }  // namespace puretour::kernels

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <optional>
 
 #include "puretour/kernels/group_chunks.h"
 #include "puretour/kernels/normalise.h"
@@ -22,10 +23,20 @@ void for_chunks(const EncoderBlock& block, std::span<const Group> groups, std::s
   }
 }
 
-void apply(const EncoderBlock& block, const GroupChunk& chunk, const float* x, const float* residual, float* out) {
-  if (block.attention != nullptr) return attention_block(*block.attention, chunk.groups, x, residual, out);
-  block.feed_forward->apply(x, chunk.num_rows, out, 1, residual);
+void apply(const EncoderBlock& block, const GroupChunk& chunk, const float* x, const float* residual, float* out,
+           Upcoming& upcoming) {
+  if (block.attention != nullptr) return attention_block(*block.attention, chunk.groups, x, residual, out, upcoming);
+  block.feed_forward->apply(x, chunk.num_rows, out, residual, upcoming);
 }
+
+// The rows behind a chunk that the next one is made of, at most.
+struct NextRows {
+  std::size_t first;
+  std::size_t count;
+
+  NextRows(const GroupChunk& chunk, std::size_t num_rows)
+      : first(chunk.first_row + chunk.num_rows), count(std::min(kChunkRows, num_rows - first)) {}
+};
 
 // A normalisation with the statistics of the batch.
 struct Norm {
@@ -138,6 +149,13 @@ class Backward {
     const bool residual_is_x = encoder_.residual == Encoder::Residual::kInput;
     Moments moments(dim, num_rows_);
     auto& work = scratch<Workspace>();
+    std::optional<AttentionBlockGradientPass> attention;
+    std::optional<FeedForwardGradientPass> feed_forward;
+    if (block.attention != nullptr) {
+      attention.emplace(*block.attention, *block.transposed_attention, residual_is_x, sums_.attention[s]);
+    } else {
+      feed_forward.emplace(*block.feed_forward, *block.transposed_feed_forward, residual_is_x, sums_.feed_forward[s]);
+    }
     for_chunks(block, groups_, num_rows_, [&](const GroupChunk& chunk) {
       const std::size_t first = chunk.first_row * dim;
       const std::size_t size = chunk.num_rows * dim;
@@ -147,15 +165,18 @@ class Backward {
       if (residual != nullptr) add(incoming, residual + first, size);
       const float* x = norms_[s].apply(t_[s] + first, chunk.num_rows, dim, work.normalised);
       float* outgoing = of_this + first;
-      if (block.attention != nullptr) {
-        attention_block_gradient(*block.attention, *block.transposed_attention, chunk.groups, x, incoming,
-                                 residual_is_x, outgoing, sums_.attention[s]);
-      } else {
-        feed_forward_gradient(*block.feed_forward, *block.transposed_feed_forward, x, chunk.num_rows, incoming,
-                              residual_is_x, outgoing, sums_.feed_forward[s]);
-      }
+      const NextRows next(chunk, num_rows_);
+      Upcoming upcoming;
+      upcoming.writes(outgoing, size);
+      upcoming.reads(of_next + next.first * dim, next.count * dim);
+      upcoming.reads(t_[s + 1] + next.first * dim, next.count * dim);
+      upcoming.reads(t_[s] + next.first * dim, next.count * dim);
+      if (attention) attention->add(chunk.groups, x, incoming, outgoing, upcoming);
+      if (feed_forward) feed_forward->add(x, chunk.num_rows, incoming, outgoing, upcoming);
       add_moments(s, chunk.first_row, chunk.num_rows, outgoing, moments);
     });
+    if (attention) attention->end();
+    if (feed_forward) feed_forward->end();
     finish_moments(s, moments);
   }
 
@@ -229,7 +250,11 @@ std::vector<NormStatistics> encode(const Encoder& encoder, std::span<const Group
       const float* x = norm.apply(t[s] + first, chunk.num_rows, dim, work.normalised);
       const float* residual =
           encoder.residual == Encoder::Residual::kInput ? x : t[std::max<std::size_t>(s, 1) - 1] + first;
-      apply(encoder.blocks[s], chunk, x, residual, t[s + 1] + first);
+      const NextRows next(chunk, num_rows);
+      Upcoming upcoming;
+      upcoming.writes(t[s + 1] + first, chunk.num_rows * dim);
+      upcoming.reads(t[s] + next.first * dim, next.count * dim);
+      apply(encoder.blocks[s], chunk, x, residual, t[s + 1] + first, upcoming);
       if (encoder.norms[s + 1].scale != nullptr) {
         add_column_moments(t[s + 1] + first, chunk.num_rows, dim, moments.first(), moments.second());
       }

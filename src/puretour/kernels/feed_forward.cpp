@@ -36,51 +36,99 @@ void activate_with_gradient(Activation activation, float* values, float* gradien
 }
 
 void FeedForward::apply(const float* x, std::size_t num_rows, float* out, int threads, const float* residual) const {
-  const bool by_tiles = tiles_take(*this);
   parallel_for_blocks(num_rows, kRowBlock, threads, [&](std::size_t begin, std::size_t end) {
-    if (by_tiles) {
-      return tile_feed_forward(*this, x + begin * first.inputs(), end - begin,
-                               residual == nullptr ? nullptr : residual + begin * second.outputs(),
-                               out + begin * second.outputs());
-    }
-    const std::size_t size = (end - begin) * first.outputs();
-    float* hidden = room(scratch<Workspace>().hidden, size);
-    first.apply(x + begin * first.inputs(), end - begin, hidden);
-    activate(activation, hidden, size);
-    float* to = out + begin * second.outputs();
-    second.apply(hidden, end - begin, to, residual == nullptr ? nullptr : residual + begin * second.outputs());
+    Upcoming upcoming;
+    upcoming.reads(x + end * first.inputs(), std::min(kRowBlock, num_rows - end) * first.inputs());
+    upcoming.writes(out + begin * second.outputs(), (end - begin) * second.outputs());
+    apply(x + begin * first.inputs(), end - begin, out + begin * second.outputs(),
+          residual == nullptr ? nullptr : residual + begin * second.outputs(), upcoming);
   });
+}
+
+void FeedForward::apply(const float* x, std::size_t num_rows, float* out, const float* residual,
+                        Upcoming& upcoming) const {
+  const bool by_tiles = tiles_take(*this);
+  for (std::size_t begin = 0; begin < num_rows; begin += kRowBlock) {
+    const std::size_t count = std::min(kRowBlock, num_rows - begin);
+    const float* in = x + begin * first.inputs();
+    float* to = out + begin * second.outputs();
+    const float* from = residual == nullptr ? nullptr : residual + begin * second.outputs();
+    if (by_tiles) {
+      tile_feed_forward(*this, in, count, from, to, upcoming);
+      continue;
+    }
+    const std::size_t size = count * first.outputs();
+    float* hidden = room(scratch<Workspace>().hidden, size);
+    first.apply(in, count, hidden);
+    activate(activation, hidden, size);
+    second.apply(hidden, count, to, from);
+  }
+}
+
+FeedForwardGradientPass::FeedForwardGradientPass(const FeedForward& layers, const TransposedFeedForward& transposed,
+                                                 bool residual_is_x, const FeedForwardGradient& sums)
+    : layers_(layers),
+      transposed_(transposed),
+      residual_is_x_(residual_is_x),
+      sums_(sums),
+      by_tiles_(tiles_take(layers)) {
+  if (by_tiles_) begin_tile_feed_forward_gradient(layers);
+}
+
+void FeedForwardGradientPass::add(const float* x, std::size_t num_rows, const float* out_gradient, float* x_gradient,
+                                  Upcoming& upcoming) {
+  for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
+    const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
+    const float* in = x + begin * layers_.first.inputs();
+    const float* incoming = out_gradient + begin * layers_.second.outputs();
+    float* outgoing = x_gradient + begin * layers_.first.inputs();
+    if (by_tiles_) {
+      tile_feed_forward_gradient(layers_, transposed_, in, count, incoming, residual_is_x_, outgoing, sums_, upcoming);
+    } else {
+      add_block(in, count, incoming, outgoing);
+    }
+  }
+}
+
+void FeedForwardGradientPass::add_block(const float* x, std::size_t num_rows, const float* out_gradient,
+                                        float* x_gradient) {
+  const std::size_t inputs = layers_.first.inputs();
+  const std::size_t width = layers_.first.outputs();
+  const std::size_t outputs = layers_.second.outputs();
+  const auto add_product = layers_.first.rounded.empty() ? add_transposed_product : add_transposed_product_bfloat16;
+  auto& work = scratch<Workspace>();
+  float* hidden = room(work.hidden, kGradientRowBlock * width);
+  float* gradient = room(work.gradient, kGradientRowBlock * width);
+  layers_.first.apply(x, num_rows, hidden);
+  transposed_.second.apply(out_gradient, num_rows, gradient);
+  activate_with_gradient(layers_.activation, hidden, gradient, num_rows * width);
+  transposed_.first.apply(gradient, num_rows, x_gradient, residual_is_x_ ? out_gradient : nullptr);
+  add_product(out_gradient, outputs, outputs, hidden, width, width, num_rows, sums_.second_weight, width);
+  add_product(gradient, width, width, x, inputs, inputs, num_rows, sums_.first_weight, inputs);
+  add_column_sums(out_gradient, num_rows, outputs, outputs, sums_.second_bias);
+  add_column_sums(gradient, num_rows, width, width, sums_.first_bias);
+}
+
+void FeedForwardGradientPass::end() {
+  if (by_tiles_) end_tile_feed_forward_gradient(sums_);
 }
 
 void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForward& transposed, const float* x,
                            std::size_t num_rows, const float* out_gradient, bool residual_is_x, float* x_gradient,
                            const FeedForwardGradient& sums) {
+  FeedForwardGradientPass pass(layers, transposed, residual_is_x, sums);
   const std::size_t inputs = layers.first.inputs();
-  const std::size_t width = layers.first.outputs();
   const std::size_t outputs = layers.second.outputs();
-  const auto add_product = layers.first.rounded.empty() ? add_transposed_product : add_transposed_product_bfloat16;
-  const bool by_tiles = tiles_take(layers);
-  auto& work = scratch<Workspace>();
-  float* hidden = by_tiles ? nullptr : room(work.hidden, kGradientRowBlock * width);
-  float* gradient = by_tiles ? nullptr : room(work.gradient, kGradientRowBlock * width);
   for (std::size_t begin = 0; begin < num_rows; begin += kGradientRowBlock) {
-    const std::size_t count = std::min(kGradientRowBlock, num_rows - begin);
-    const float* in = x + begin * inputs;
-    const float* incoming = out_gradient + begin * outputs;
-    if (by_tiles) {
-      tile_feed_forward_gradient(layers, transposed, in, count, incoming, residual_is_x, x_gradient + begin * inputs,
-                                 sums);
-      continue;
-    }
-    layers.first.apply(in, count, hidden);
-    transposed.second.apply(incoming, count, gradient);
-    activate_with_gradient(layers.activation, hidden, gradient, count * width);
-    transposed.first.apply(gradient, count, x_gradient + begin * inputs, residual_is_x ? incoming : nullptr);
-    add_product(incoming, outputs, outputs, hidden, width, width, count, sums.second_weight, width);
-    add_product(gradient, width, width, in, inputs, inputs, count, sums.first_weight, inputs);
-    add_column_sums(incoming, count, outputs, outputs, sums.second_bias);
-    add_column_sums(gradient, count, width, width, sums.first_bias);
+    const std::size_t end = std::min(num_rows, begin + kGradientRowBlock);
+    const std::size_t next = std::min(num_rows, end + kGradientRowBlock);
+    Upcoming upcoming;
+    upcoming.writes(x_gradient + begin * inputs, (end - begin) * inputs);
+    upcoming.reads(x + end * inputs, (next - end) * inputs);
+    upcoming.reads(out_gradient + end * outputs, (next - end) * outputs);
+    pass.add(x + begin * inputs, end - begin, out_gradient + begin * outputs, x_gradient + begin * inputs, upcoming);
   }
+  pass.end();
 }
 
 void apply_linear(const Linear& linear, const float* x, std::size_t num_rows, float* out, int threads) {

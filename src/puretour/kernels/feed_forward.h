@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "puretour/kernels/matrix.h"
+#include "puretour/kernels/upcoming.h"
 
 namespace puretour::kernels {
 
@@ -24,6 +25,8 @@ struct FeedForward {
   /// out[r] = residual[r] + second(activation(first(x[r]))); out must not overlap x. `residual` may be null (none) or
   /// x.
   void apply(const float* x, std::size_t num_rows, float* out, int threads = 1, const float* residual = nullptr) const;
+  /// The same on this thread, fetching what is upcoming meanwhile.
+  void apply(const float* x, std::size_t num_rows, float* out, const float* residual, Upcoming& upcoming) const;
 };
 
 /// Where the gradients of the four parts are added: weights as [outputs][inputs].
@@ -46,6 +49,26 @@ struct TransposedFeedForward {
 void feed_forward_gradient(const FeedForward& layers, const TransposedFeedForward& transposed, const float* x,
                            std::size_t num_rows, const float* out_gradient, bool residual_is_x, float* x_gradient,
                            const FeedForwardGradient& sums);
+
+/// The same in parts: add() some rows at a time, then end(). Meanwhile the gradients of the weights are in the scratch
+/// memory of the thread, which must not begin another pass.
+class FeedForwardGradientPass {
+ public:
+  FeedForwardGradientPass(const FeedForward& layers, const TransposedFeedForward& transposed, bool residual_is_x,
+                          const FeedForwardGradient& sums);
+
+  void add(const float* x, std::size_t num_rows, const float* out_gradient, float* x_gradient, Upcoming& upcoming);
+  void end();
+
+ private:
+  void add_block(const float* x, std::size_t num_rows, const float* out_gradient, float* x_gradient);
+
+  const FeedForward& layers_;
+  const TransposedFeedForward& transposed_;
+  bool residual_is_x_;
+  FeedForwardGradient sums_;
+  bool by_tiles_;
+};
 
 /// linear.apply over blocks of rows on several threads.
 void apply_linear(const Linear& linear, const float* x, std::size_t num_rows, float* out, int threads);

@@ -303,6 +303,18 @@ void round_row_panels(const float* rows, std::size_t stride, std::size_t num_row
   }
 }
 
+void round_columns(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns, std::uint32_t* out,
+                   std::size_t out_stride) {
+  alignas(64) std::uint32_t pairs[kBlock * kBlock];
+  for (std::size_t k = 0; k < num_row_pairs(num_rows); k += kBlock) {
+    for (std::size_t c = 0; c < columns; c += kBlock) {
+      round_row_pairs(rows + 2 * k * stride + c, stride, std::min(2 * kBlock, num_rows - std::min(num_rows, 2 * k)),
+                      kBlock, pairs, kBlock);
+      transpose_block(pairs, kBlock, out + c * out_stride + k, out_stride);
+    }
+  }
+}
+
 void turn_pairs(const std::uint32_t* pairs, std::size_t num_pairs, std::size_t columns, std::uint32_t* out) {
   for (std::size_t k = 0; k < num_pairs; k += kBlock) {
     for (std::size_t c = 0; c < columns; c += kBlock) {

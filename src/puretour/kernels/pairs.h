@@ -50,6 +50,11 @@ constexpr std::size_t spread_stride(std::size_t num_pairs) {
   return num_pairs / kTilePairs % 2 == 0 ? num_pairs + kTilePairs : num_pairs;
 }
 
+/// out[c * out_stride + k] = the pair of rows 2 k and 2 k + 1 in column c, for num_row_pairs(num_rows) pairs: what is
+/// missing is zero. `columns` are whole blocks.
+void round_columns(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns, std::uint32_t* out,
+                   std::size_t out_stride);
+
 /// out[c][k] = pairs[k][c] for num_pairs pairs and `columns` columns, both whole tiles.
 void turn_pairs(const std::uint32_t* pairs, std::size_t num_pairs, std::size_t columns, std::uint32_t* out);
 

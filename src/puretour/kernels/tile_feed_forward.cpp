@@ -8,6 +8,7 @@
 #include "puretour/kernels/pairs.h"
 #include "puretour/kernels/rows.h"
 #include "puretour/kernels/scratch.h"
+#include "puretour/kernels/tile_blocks.h"
 #include "puretour/kernels/tile_registers.h"
 
 namespace puretour::kernels {
@@ -15,123 +16,128 @@ namespace puretour::kernels {
 #if defined(__x86_64__)
 namespace {
 
-// Columns of hidden values at a time: with the rows of a block they fit the first cache.
-constexpr std::size_t kChunk = 64;
+// Lines of upcoming rows per step of a product: a block's own share is far less than what it has time for.
+constexpr std::size_t kLinesPerStep = 8;
 
 // Kept from call to call.
 struct Workspace {
   AlignedVector<std::uint32_t> x_rows;            // [row][pairs of channels]
   AlignedVector<std::uint32_t> incoming_rows;     // the same of the gradient of the outputs
   AlignedVector<std::uint32_t> hidden_rows;       // the same of the hidden values, or of their gradients
-  AlignedVector<std::uint32_t> x_panels;          // [sixteen channels][pair of rows][channel]
-  AlignedVector<std::uint32_t> hidden_panels;     // the same of a chunk of hidden values
-  AlignedVector<std::uint32_t> pairs;             // [pair of rows][channel] of what is turned next
-  AlignedVector<std::uint32_t> incoming_columns;  // [channel][pairs of rows]
-  AlignedVector<std::uint32_t> gradient_columns;  // the same of a chunk of gradients
-  AlignedVector<float> hidden;                    // [row][kChunk]
-  AlignedVector<float> gradient;                  // [row][kChunk]
+  AlignedVector<std::uint32_t> x_columns;         // [channel][pairs of rows]
+  AlignedVector<std::uint32_t> incoming_columns;  // the same of the gradient of the outputs
+  // Of 32 columns of hidden values: [sixteen channels][pair of rows][channel]
+  AlignedVector<std::uint32_t> hidden_panels;
+  AlignedVector<std::uint32_t> gradient_panels;
+  // Gradients of the weights, with the hidden values across.
+  WeightSums first_sums;
+  WeightSums second_sums;
+  // Blocks that are multiplied and that are turned, by turns.
+  alignas(64) float hidden[2][kBlockSize];
+  alignas(64) float gradient[2][kBlockSize];
 };
 
-// Two rows of a chunk, sixteen columns of it. kRelu: the activation has yet to be computed.
+// A block of hidden values on its way to rows of pairs, a few rows at a time. kRelu: the activation has yet to be
+// computed.
 template <bool kRelu>
-struct TwoRows {
-  __m512 hidden[2];
-  __m512 gradient[2];
+class RowsOfBlock {
+ public:
+  RowsOfBlock() = default;
+  RowsOfBlock(const float* block, std::uint32_t* rows, std::size_t stride)
+      : block_(block), rows_(rows), stride_(stride), num_left_(kSide) {}
 
-  // Row `second` may be missing.
-  PURETOUR_TILE_INLINE TwoRows(const float* hiddens, const float* gradients, bool has_second) {
-    for (std::size_t r = 0; r < 2; ++r) {
-      const bool is_there = r == 0 || has_second;
-      hidden[r] = is_there ? _mm512_loadu_ps(hiddens + r * kChunk) : _mm512_setzero_ps();
-      gradient[r] = is_there ? _mm512_loadu_ps(gradients + r * kChunk) : _mm512_setzero_ps();
-      if constexpr (kRelu) {
-        const __mmask16 positive = _mm512_cmp_ps_mask(hidden[r], _mm512_setzero_ps(), _CMP_GT_OQ);
-        hidden[r] = _mm512_maskz_mov_ps(positive, hidden[r]);
-        gradient[r] = _mm512_maskz_mov_ps(positive, gradient[r]);
+  PURETOUR_TILE_INLINE void turn_some() { turn(kSide / 4); }
+  PURETOUR_TILE_INLINE void turn_rest() { turn(num_left_); }
+
+ private:
+  PURETOUR_TILE_INLINE void turn(std::size_t count) {
+    count = std::min(count, num_left_);
+    for (std::size_t r = 0; r < count; ++r) {
+      auto row = reinterpret_cast<__m512i>(
+          _mm512_cvtne2ps_pbh(_mm512_load_ps(block_ + r * kSide + kBlock), _mm512_load_ps(block_ + r * kSide)));
+      // A bfloat16 below zero is a negative integer, too.
+      if constexpr (kRelu) row = _mm512_max_epi16(row, _mm512_setzero_si512());
+      _mm512_storeu_si512(rows_ + r * stride_, row);
+    }
+    block_ += count * kSide;
+    rows_ += count * stride_;
+    num_left_ -= count;
+  }
+
+  const float* block_ = nullptr;
+  std::uint32_t* rows_ = nullptr;
+  std::size_t stride_ = 0;
+  std::size_t num_left_ = 0;
+};
+
+// Where the forms of a block of hidden values and of their gradients belong.
+struct GradientForms {
+  std::uint32_t* gradient_rows = nullptr;  // [row][pairs of channels]
+  std::size_t gradient_stride = 0;
+  std::uint32_t* hidden_panels = nullptr;  // two panels: [pair of rows][channel]
+  std::uint32_t* gradient_panels = nullptr;
+  std::size_t panel_stride = 0;
+  float* sums = nullptr;  // of the gradients of a channel, to be added to
+};
+
+// Such blocks on their way there, a few pairs of rows at a time.
+template <bool kRelu>
+class FormsOfBlock {
+ public:
+  FormsOfBlock() = default;
+  FormsOfBlock(const float* hidden, const float* gradient, const GradientForms& forms)
+      : hidden_(hidden), gradient_(gradient), forms_(forms), num_left_(kSide / 2) {}
+
+  PURETOUR_TILE_INLINE void turn_some() { turn(2); }
+  PURETOUR_TILE_INLINE void turn_rest() { turn(num_left_); }
+
+ private:
+  // Sixteen columns of two rows, one behind the other.
+  PURETOUR_TILE_INLINE static __m512i two_rows(const float* rows) {
+    return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(_mm512_load_ps(rows + kSide), _mm512_load_ps(rows)));
+  }
+
+  PURETOUR_TILE_INLINE void turn(std::size_t count) {
+    count = std::min(count, num_left_);
+    const __m512i order = interleaving();
+    const __m512i zero = _mm512_setzero_si512();
+    const auto ones = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3F80));
+    for (std::size_t i = 0; i < count; ++i) {
+      __m512i gradients[2];
+      for (std::size_t half = 0; half < 2; ++half) {
+        __m512i hidden = two_rows(hidden_ + half * kBlock);
+        gradients[half] = two_rows(gradient_ + half * kBlock);
+        if constexpr (kRelu) {
+          gradients[half] = _mm512_maskz_mov_epi16(_mm512_cmpgt_epi16_mask(hidden, zero), gradients[half]);
+          hidden = _mm512_max_epi16(hidden, zero);
+        }
+        const __m512i pairs = _mm512_permutexvar_epi16(order, gradients[half]);
+        _mm512_store_si512(forms_.hidden_panels + half * forms_.panel_stride, _mm512_permutexvar_epi16(order, hidden));
+        _mm512_store_si512(forms_.gradient_panels + half * forms_.panel_stride, pairs);
+        float* sums = forms_.sums + half * kBlock;
+        _mm512_storeu_ps(sums, _mm512_dpbf16_ps(_mm512_loadu_ps(sums), reinterpret_cast<__m512bh>(pairs), ones));
       }
+      constexpr int kLowerHalves = 0x44;
+      constexpr int kUpperHalves = 0xEE;
+      constexpr __mmask8 kAllOfEight = 0xFF;
+      _mm512_storeu_si512(forms_.gradient_rows,
+                          _mm512_maskz_shuffle_i64x2(kAllOfEight, gradients[0], gradients[1], kLowerHalves));
+      _mm512_storeu_si512(forms_.gradient_rows + forms_.gradient_stride,
+                          _mm512_maskz_shuffle_i64x2(kAllOfEight, gradients[0], gradients[1], kUpperHalves));
+      hidden_ += 2 * kSide;
+      gradient_ += 2 * kSide;
+      forms_.hidden_panels += kBlock;
+      forms_.gradient_panels += kBlock;
+      forms_.gradient_rows += 2 * forms_.gradient_stride;
     }
+    num_left_ -= count;
   }
+
+  const float* hidden_ = nullptr;
+  const float* gradient_ = nullptr;
+  GradientForms forms_;
+  std::size_t num_left_ = 0;
 };
-
-struct ChunkForms {
-  std::uint32_t* gradient_rows;  // [row][pairs of channels]
-  std::size_t gradient_stride;
-  std::uint32_t* hidden_panels;   // [sixteen channels][pair of rows][channel]
-  std::uint32_t* gradient_pairs;  // [pair of rows][channel]
-  float* sums;                    // of the gradients of a channel, to be added to
-};
-
-// A chunk of hidden values and their gradients in all forms that products need, in one pass.
-template <bool kRelu>
-PURETOUR_TILE_TARGET void round_chunk(const float* hidden, const float* gradient, std::size_t num_rows,
-                                      const ChunkForms& forms) {
-  const std::size_t num_pairs = num_row_pairs(num_rows);
-  const __m512i order = interleaving();
-  __m512 sums[kChunk / kBlock];
-  for (std::size_t j = 0; j < kChunk / kBlock; ++j) sums[j] = _mm512_loadu_ps(forms.sums + j * kBlock);
-  for (std::size_t r = 0; r < num_rows; r += 2) {
-    const bool has_second = r + 1 < num_rows;
-    for (std::size_t j = 0; j < kChunk; j += 2 * kBlock) {
-      const std::size_t at = r * kChunk + j;
-      const TwoRows<kRelu> left(hidden + at, gradient + at, has_second);
-      const TwoRows<kRelu> right(hidden + at + kBlock, gradient + at + kBlock, has_second);
-      const std::size_t pair_at = r / 2 * kChunk + j;
-      const std::size_t panel_at = j * num_pairs + r / 2 * kBlock;
-      store_pair(forms.hidden_panels + panel_at, left.hidden[0], left.hidden[1], order);
-      store_pair(forms.hidden_panels + panel_at + num_pairs * kBlock, right.hidden[0], right.hidden[1], order);
-      store_pair(forms.gradient_pairs + pair_at, left.gradient[0], left.gradient[1], order);
-      store_pair(forms.gradient_pairs + pair_at + kBlock, right.gradient[0], right.gradient[1], order);
-      std::uint32_t* rows = forms.gradient_rows + r * forms.gradient_stride + j / 2;
-      store_row(rows, left.gradient[0], right.gradient[0]);
-      if (has_second) store_row(rows + forms.gradient_stride, left.gradient[1], right.gradient[1]);
-      __m512& left_sum = sums[j / kBlock];
-      __m512& right_sum = sums[j / kBlock + 1];
-      left_sum = _mm512_add_ps(_mm512_add_ps(left_sum, left.gradient[0]), left.gradient[1]);
-      right_sum = _mm512_add_ps(_mm512_add_ps(right_sum, right.gradient[0]), right.gradient[1]);
-    }
-  }
-  for (std::size_t j = 0; j < kChunk / kBlock; ++j) _mm512_storeu_ps(forms.sums + j * kBlock, sums[j]);
-  for (std::size_t k = (num_rows + 1) / 2; k < num_pairs; ++k) {
-    for (std::size_t j = 0; j < kChunk; j += kBlock) {
-      std::fill_n(forms.hidden_panels + j * num_pairs + k * kBlock, kBlock, 0);
-    }
-    std::fill_n(forms.gradient_pairs + k * kChunk, kChunk, 0);
-  }
-}
-
-PURETOUR_TILE_TARGET void relu_and_round_rows(const float* hidden, std::size_t num_rows, std::uint32_t* rows,
-                                              std::size_t stride) {
-  const __m512 zero = _mm512_setzero_ps();
-  for (std::size_t r = 0; r < num_rows; ++r) {
-    for (std::size_t j = 0; j < kChunk; j += 2 * kBlock) {
-      const float* from = hidden + r * kChunk + j;
-      store_row(rows + r * stride + j / 2, _mm512_maskz_max_ps(kAll, _mm512_loadu_ps(from), zero),
-                _mm512_maskz_max_ps(kAll, _mm512_loadu_ps(from + kBlock), zero));
-    }
-  }
-}
-
-void round_hidden(Activation activation, float* hidden, std::size_t num_rows, std::uint32_t* rows, std::size_t stride) {
-  if (activation == Activation::kRelu) return relu_and_round_rows(hidden, num_rows, rows, stride);
-  activate(activation, hidden, num_rows * kChunk);
-  round_rows(hidden, kChunk, num_rows, kChunk, rows, stride, kChunk / 2);
-}
-
-void round_hidden_and_gradient(Activation activation, float* hidden, float* gradient, std::size_t num_rows,
-                               const ChunkForms& forms) {
-  if (activation == Activation::kRelu) return round_chunk<true>(hidden, gradient, num_rows, forms);
-  activate_with_gradient(activation, hidden, gradient, num_rows * kChunk);
-  round_chunk<false>(hidden, gradient, num_rows, forms);
-}
-
-// out = left . columns [first, first + kChunk) of `matrix`, plus the bias.
-void multiply_chunk(const std::uint32_t* left, std::size_t num_rows, const Linear& linear, std::size_t first,
-                    float* out) {
-  const Bfloat16Matrix& matrix = linear.rounded;
-  multiply_pairs({left, spread_stride(matrix.num_pairs()), matrix.data() + first * matrix.num_pairs(), kBlock,
-                  matrix.num_pairs() * kBlock, matrix.num_pairs(),
-                  linear.bias.empty() ? nullptr : linear.bias.data() + first, 0, out, kChunk, num_rows, kChunk});
-}
 
 void multiply_all(const std::uint32_t* left, std::size_t num_rows, const Linear& linear, float* out,
                   const float* residual) {
@@ -144,82 +150,139 @@ void multiply_all(const std::uint32_t* left, std::size_t num_rows, const Linear&
   if (residual != nullptr && !start_with_residual) add(out, residual, num_rows * linear.outputs());
 }
 
-bool whole_blocks(const Linear& linear) {
-  return linear.inputs() % kBlock == 0 && linear.outputs() % kBlock == 0 && !linear.rounded.empty();
-}
-
-}  // namespace
-
-bool tiles_take(const FeedForward& layers) {
-  return active_isa() >= Isa::kAvx512Bf16 && whole_blocks(layers.first) && whole_blocks(layers.second) &&
-         layers.first.outputs() % kChunk == 0;
-}
-
-void tile_feed_forward(const FeedForward& layers, const float* x, std::size_t num_rows, const float* residual,
-                       float* out) {
+template <class Blocks, bool kRelu>
+PURETOUR_TILE_TARGET void forward(const FeedForward& layers, const float* x, std::size_t num_rows,
+                                  const float* residual, float* out, Upcoming& upcoming) {
   const std::size_t inputs = layers.first.inputs();
-  const std::size_t width = layers.first.outputs();
   const std::size_t x_stride = spread_stride(layers.first.rounded.num_pairs());
   const std::size_t hidden_stride = spread_stride(layers.second.rounded.num_pairs());
-  const MatrixUnitInUse in_use;
+  const std::size_t rows = padded_to_side(num_rows);
   auto& work = scratch<Workspace>();
-  const std::size_t rows = padded(num_rows);
   std::uint32_t* x_rows = room(work.x_rows, rows * x_stride);
   std::uint32_t* hidden_rows = room(work.hidden_rows, rows * hidden_stride);
-  float* hidden = room(work.hidden, rows * kChunk);
   round_rows(x, inputs, num_rows, inputs, x_rows, x_stride, inputs / 2);
-  for (std::size_t c = 0; c < width; c += kChunk) {
-    multiply_chunk(x_rows, num_rows, layers.first, c, hidden);
-    round_hidden(layers.activation, hidden, num_rows, hidden_rows + c / 2, hidden_stride);
+  RowsOfBlock<kRelu> last;
+  float* block = work.hidden[0];
+  float* other = work.hidden[1];
+  for (std::size_t c = 0; c < layers.first.outputs(); c += kSide) {
+    for (std::size_t r = 0; r < rows; r += kSide) {
+      const BlockProduct product = block_of(x_rows + r * x_stride, layers.first, c, block);
+      Blocks::multiply(product, [&]() PURETOUR_TILE_LAMBDA {
+        last.turn_some();
+        upcoming.fetch(kLinesPerStep);
+      });
+      last.turn_rest();
+      Blocks::store(product);
+      if constexpr (!kRelu) activate(layers.activation, block, kBlockSize);
+      last = RowsOfBlock<kRelu>(block, hidden_rows + r * hidden_stride + c / 2, hidden_stride);
+      std::swap(block, other);
+    }
   }
+  last.turn_rest();
   multiply_all(hidden_rows, num_rows, layers.second, out, residual);
 }
 
-void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedForward& transposed, const float* x,
-                                std::size_t num_rows, const float* out_gradient, bool residual_is_x, float* x_gradient,
-                                const FeedForwardGradient& sums) {
+template <class Blocks, bool kRelu>
+PURETOUR_TILE_TARGET void backward(const FeedForward& layers, const TransposedFeedForward& transposed, const float* x,
+                                   std::size_t num_rows, const float* out_gradient, bool residual_is_x,
+                                   float* x_gradient, const FeedForwardGradient& sums, Upcoming& upcoming) {
   const std::size_t inputs = layers.first.inputs();
   const std::size_t width = layers.first.outputs();
   const std::size_t outputs = layers.second.outputs();
   const std::size_t x_stride = spread_stride(layers.first.rounded.num_pairs());
   const std::size_t hidden_stride = spread_stride(layers.second.rounded.num_pairs());
   const std::size_t out_stride = spread_stride(transposed.second.rounded.num_pairs());
-  const std::size_t rows = padded(num_rows);
-  const std::size_t num_pairs = num_row_pairs(num_rows);
-  const MatrixUnitInUse in_use;
+  const std::size_t rows = padded_to_side(num_rows);
+  const std::size_t num_pairs = rows / 2;
+  const std::size_t column_stride = spread_stride(num_pairs);
   auto& work = scratch<Workspace>();
 
   std::uint32_t* x_rows = room(work.x_rows, rows * x_stride);
-  std::uint32_t* x_panels = room(work.x_panels, num_pairs * inputs);
-  round_rows(x, inputs, num_rows, inputs, x_rows, x_stride, inputs / 2);
-  round_row_panels(x, inputs, num_rows, inputs, x_panels);
-
+  std::uint32_t* x_columns = room(work.x_columns, inputs * column_stride);
   std::uint32_t* incoming_rows = room(work.incoming_rows, rows * out_stride);
-  std::uint32_t* incoming_columns = room(work.incoming_columns, outputs * num_pairs);
-  std::uint32_t* pairs = room(work.pairs, num_pairs * std::max(outputs, kChunk));
+  std::uint32_t* incoming_columns = room(work.incoming_columns, outputs * column_stride);
+  round_rows(x, inputs, num_rows, inputs, x_rows, x_stride, inputs / 2);
+  round_columns(x, inputs, num_rows, inputs, x_columns, column_stride);
   round_rows(out_gradient, outputs, num_rows, outputs, incoming_rows, out_stride, outputs / 2);
-  round_row_pairs(out_gradient, outputs, num_rows, outputs, pairs, outputs);
-  turn_pairs(pairs, num_pairs, outputs, incoming_columns);
+  // Rows behind the last one hold what was left there, but have no gradients.
+  std::fill(incoming_rows + num_rows * out_stride, incoming_rows + rows * out_stride, 0);
+  round_columns(out_gradient, outputs, num_rows, outputs, incoming_columns, column_stride);
 
-  float* hidden = room(work.hidden, rows * kChunk);
-  float* gradient = room(work.gradient, rows * kChunk);
   std::uint32_t* gradient_rows = room(work.hidden_rows, rows * hidden_stride);
-  std::uint32_t* hidden_panels = room(work.hidden_panels, num_pairs * kChunk);
-  std::uint32_t* gradient_columns = room(work.gradient_columns, kChunk * num_pairs);
-  for (std::size_t c = 0; c < width; c += kChunk) {
-    multiply_chunk(x_rows, num_rows, layers.first, c, hidden);
-    multiply_chunk(incoming_rows, num_rows, transposed.second, c, gradient);
-    round_hidden_and_gradient(layers.activation, hidden, gradient, num_rows,
-                              {gradient_rows + c / 2, hidden_stride, hidden_panels, pairs, sums.first_bias + c});
-    multiply_pairs({incoming_columns, num_pairs, hidden_panels, kBlock, num_pairs * kBlock, num_pairs,
-                    sums.second_weight + c, width, sums.second_weight + c, width, outputs, kChunk});
-    turn_pairs(pairs, num_pairs, kChunk, gradient_columns);
-    float* of_first = sums.first_weight + c * inputs;
-    multiply_pairs({gradient_columns, num_pairs, x_panels, kBlock, num_pairs * kBlock, num_pairs, of_first, inputs,
-                    of_first, inputs, kChunk, inputs});
+  std::uint32_t* hidden_panels = room(work.hidden_panels, num_pairs * kSide);
+  std::uint32_t* gradient_panels = room(work.gradient_panels, num_pairs * kSide);
+  for (std::size_t c = 0; c < width; c += kSide) {
+    FormsOfBlock<kRelu> last;
+    const auto meanwhile = [&]() PURETOUR_TILE_LAMBDA {
+      last.turn_some();
+      upcoming.fetch(kLinesPerStep);
+    };
+    for (std::size_t r = 0; r < rows; r += kSide) {
+      float* hidden = work.hidden[r / kSide % 2];
+      float* gradient = work.gradient[r / kSide % 2];
+      const BlockProduct of_hidden = block_of(x_rows + r * x_stride, layers.first, c, hidden);
+      Blocks::multiply(of_hidden, meanwhile);
+      Blocks::store(of_hidden);
+      const BlockProduct of_gradient = block_of(incoming_rows + r * out_stride, transposed.second, c, gradient);
+      Blocks::multiply(of_gradient, meanwhile);
+      last.turn_rest();
+      Blocks::store(of_gradient);
+      if constexpr (!kRelu) activate_with_gradient(layers.activation, hidden, gradient, kBlockSize);
+      last = {hidden, gradient,
+              GradientForms{gradient_rows + r * hidden_stride + c / 2, hidden_stride, hidden_panels + r / 2 * kBlock,
+                            gradient_panels + r / 2 * kBlock, num_pairs * kBlock, sums.first_bias + c}};
+    }
+    last.turn_rest();
+    const auto fetch = [&]() PURETOUR_TILE_LAMBDA { upcoming.fetch(2); };
+    work.second_sums.add<Blocks>(incoming_columns, column_stride, hidden_panels, num_pairs, c, fetch);
+    work.first_sums.add<Blocks>(x_columns, column_stride, gradient_panels, num_pairs, c, fetch);
   }
   multiply_all(gradient_rows, num_rows, transposed.first, x_gradient, residual_is_x ? out_gradient : nullptr);
   add_column_sums(out_gradient, num_rows, outputs, outputs, sums.second_bias);
+}
+
+// Calls use.operator()<Blocks, kRelu>().
+template <class Use>
+void with_kind(const FeedForward& layers, const Use& use) {
+  const MatrixUnitInUse in_use;
+  const bool by_unit = active_isa() >= Isa::kAmx;
+  if (layers.activation == Activation::kRelu) {
+    by_unit ? use.template operator()<TileBlocks, true>() : use.template operator()<RegisterBlocks, true>();
+  } else {
+    by_unit ? use.template operator()<TileBlocks, false>() : use.template operator()<RegisterBlocks, false>();
+  }
+}
+
+}  // namespace
+
+bool tiles_take(const FeedForward& layers) {
+  return active_isa() >= Isa::kAvx512Bf16 && is_in_blocks(layers.first) && is_in_blocks(layers.second);
+}
+
+void tile_feed_forward(const FeedForward& layers, const float* x, std::size_t num_rows, const float* residual,
+                       float* out, Upcoming& upcoming) {
+  with_kind(layers,
+            [&]<class Blocks, bool kRelu>() { forward<Blocks, kRelu>(layers, x, num_rows, residual, out, upcoming); });
+}
+
+void begin_tile_feed_forward_gradient(const FeedForward& layers) {
+  auto& work = scratch<Workspace>();
+  work.first_sums.begin(layers.first.inputs(), layers.first.outputs());
+  work.second_sums.begin(layers.second.outputs(), layers.first.outputs());
+}
+
+void tile_feed_forward_gradient(const FeedForward& layers, const TransposedFeedForward& transposed, const float* x,
+                                std::size_t num_rows, const float* out_gradient, bool residual_is_x, float* x_gradient,
+                                const FeedForwardGradient& sums, Upcoming& upcoming) {
+  with_kind(layers, [&]<class Blocks, bool kRelu>() {
+    backward<Blocks, kRelu>(layers, transposed, x, num_rows, out_gradient, residual_is_x, x_gradient, sums, upcoming);
+  });
+}
+
+void end_tile_feed_forward_gradient(const FeedForwardGradient& sums) {
+  const auto& work = scratch<Workspace>();
+  work.first_sums.add_turned_to(sums.first_weight);
+  work.second_sums.add_to(sums.second_weight);
 }
 
 #else
@@ -228,14 +291,18 @@ bool tiles_take(const FeedForward& /*layers*/) {
   return false;
 }
 
-void tile_feed_forward(const FeedForward&, const float*, std::size_t, const float*, float*) {
+void tile_feed_forward(const FeedForward&, const float*, std::size_t, const float*, float*, Upcoming&) {
   throw InternalError("tile_feed_forward: this CPU has no instructions for it");
 }
 
+void begin_tile_feed_forward_gradient(const FeedForward&) {}
+
 void tile_feed_forward_gradient(const FeedForward&, const TransposedFeedForward&, const float*, std::size_t,
-                                const float*, bool, float*, const FeedForwardGradient&) {
+                                const float*, bool, float*, const FeedForwardGradient&, Upcoming&) {
   throw InternalError("tile_feed_forward_gradient: this CPU has no instructions for it");
 }
+
+void end_tile_feed_forward_gradient(const FeedForwardGradient&) {}
 
 #endif
 

@@ -1,0 +1,28 @@
+// Self-attention of groups together with its projections, with products of bfloat16: two heads of a group at a time,
+// whose queries, keys and values go from the product that makes them to the forms that attention reads, all in the
+// first caches.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "puretour/kernels/attention_block.h"
+#include "puretour/kernels/upcoming.h"
+
+namespace puretour::kernels {
+
+/// Whether the layers are rounded and of a suitable width, and this CPU has the instructions.
+bool tiles_take(const AttentionBlock& block);
+
+/// As attention_block() and AttentionBlockGradientPass::add(), for a few groups. Between begin() and end() the
+/// gradients of the weights are added up in an order of their own.
+void tile_attention_block(const AttentionBlock& block, std::span<const Group> groups, const float* x,
+                          const float* residual, float* out, Upcoming& upcoming);
+void begin_tile_attention_block_gradient(const AttentionBlock& block);
+void tile_attention_block_gradient(const AttentionBlock& block, const TransposedAttentionBlock& transposed,
+                                   std::span<const Group> groups, const float* x, const float* out_gradient,
+                                   bool residual_is_x, float* x_gradient, Upcoming& upcoming);
+void end_tile_attention_block_gradient(const AttentionBlockGradient& sums);
+
+}  // namespace puretour::kernels

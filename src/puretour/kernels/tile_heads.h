@@ -1,0 +1,543 @@
+// Attention of two heads of sixteen channels at a time, with products of bfloat16.
+//
+// Scores are computed with the keys down and the queries across, so that a register holds one key for sixteen queries:
+// the softmax of a query runs down a lane, without sums across a register. Every matrix that a product needs is brought
+// into the form that the product reads, rows of pairs for left factors and panels of pairs for right ones (pairs.h),
+// once for both heads. A few queries at a time: all that is computed of them fits the first cache.
+//
+// A sum over the channels of one head takes half a tile. Rows of keys hold both heads; of the queries, the half that
+// belongs to the other head is zero.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#if defined(__x86_64__)
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <span>
+
+#include "puretour/kernels/aligned.h"
+#include "puretour/kernels/group_attention.h"
+#include "puretour/kernels/tile_blocks.h"
+#include "puretour/kernels/tile_registers.h"
+
+namespace puretour::kernels {
+
+inline constexpr std::size_t kHeadDim = 16;
+/// Queries at a time: two panels, and the sums over them take whole tiles.
+inline constexpr std::size_t kQueryBlock = 32;
+/// Words of a tile of pairs.
+inline constexpr std::size_t kTileWords = kTilePairs * kBlock;
+/// Pairs of the channels of a head.
+inline constexpr std::size_t kHeadPairs = kHeadDim / 2;
+
+/// Rows of two heads (keys or values) as left factors, which begin at any row and may be read in whole tiles.
+class HeadRows {
+ public:
+  void reserve(std::size_t num_rows) { room(pairs_, padded_to_side(num_rows) * kTilePairs); }
+  /// Rows first .. first + count - 1 from `rows`.
+  PURETOUR_TILE_INLINE void fill(std::size_t first, const float* rows, std::size_t stride, std::size_t count) {
+    for (std::size_t r = 0; r < count; ++r) {
+      store_row(pairs_.data() + (first + r) * kTilePairs, _mm512_loadu_ps(rows + r * stride),
+                _mm512_loadu_ps(rows + r * stride + kBlock));
+    }
+  }
+  [[nodiscard]] const std::uint32_t* from(std::size_t row) const { return pairs_.data() + row * kTilePairs; }
+
+ private:
+  AlignedVector<std::uint32_t> pairs_;  // [row][pairs of channels]
+};
+
+/// The same rows turned, as left factors of sums over the rows: tiles of sixteen channels by 32 rows.
+class HeadColumns {
+ public:
+  void reserve(std::size_t num_rows) {
+    capacity_ = padded_to_side(num_rows) / kSide;
+    room(tiles_, 2 * capacity_ * kTileWords);
+  }
+  /// Up to 32 rows; `first` is a multiple of 32. What is missing of whole tiles is zero.
+  PURETOUR_TILE_INLINE void fill(std::size_t first, const float* rows, std::size_t stride, std::size_t count) {
+    for (std::size_t head = 0; head < 2; ++head) {
+      round_columns(rows + head * kHeadDim, stride, count, kHeadDim, tile(head, first / kSide), kTilePairs);
+    }
+  }
+  [[nodiscard]] const std::uint32_t* of(std::size_t head) const {
+    return tiles_.data() + head * capacity_ * kTileWords;
+  }
+
+ private:
+  std::uint32_t* tile(std::size_t head, std::size_t number) {
+    return tiles_.data() + (head * capacity_ + number) * kTileWords;
+  }
+  AlignedVector<std::uint32_t> tiles_;
+  std::size_t capacity_ = 0;
+};
+
+/// Queries (or gradients of what they attended to) as right factors of sums over channels: panels of sixteen queries.
+class QueryPanels {
+ public:
+  void reserve(std::size_t num_rows) { room(pairs_, padded_to_side(num_rows) / kBlock * kPanelWords); }
+  /// Up to 32 rows; `first` is a multiple of 32. Rows that are missing become zero.
+  PURETOUR_TILE_INLINE void fill(std::size_t first, const float* rows, std::size_t stride, std::size_t count,
+                                 float factor) {
+    for (std::size_t r = 0; r < kSide; r += kBlock) {
+      for (std::size_t head = 0; head < 2; ++head) {
+        fill_panel(rows + r * stride + head * kHeadDim, stride, count - std::min(count, r), factor,
+                   pairs_.data() + (first + r) / kBlock * kPanelWords + 2 * head * kHeadPairs * kBlock);
+      }
+    }
+  }
+  /// A tile of the panel of query `first` whose other half is zero.
+  [[nodiscard]] const std::uint32_t* tile(std::size_t head, std::size_t first) const {
+    return pairs_.data() + first / kBlock * kPanelWords + head * kHeadPairs * kBlock;
+  }
+  /// The pairs of the head only.
+  [[nodiscard]] const std::uint32_t* half_tile(std::size_t head, std::size_t first) const {
+    return pairs_.data() + first / kBlock * kPanelWords + 2 * head * kHeadPairs * kBlock;
+  }
+  static constexpr std::size_t kPanelWords = 3 * kHeadPairs * kBlock;  // first head, zeros, second head
+
+ private:
+  // The exchanges of a transposition for registers of two rows each. These are chosen such that the rows of the result
+  // are in their order.
+  PURETOUR_TILE_INLINE static void fill_panel(const float* rows, std::size_t stride, std::size_t count, float factor,
+                                              std::uint32_t* panel) {
+    const __m512 factors = _mm512_set1_ps(factor);
+    const auto row = [&](std::size_t r) PURETOUR_TILE_LAMBDA {
+      return r < count ? _mm512_mul_ps(_mm512_loadu_ps(rows + r * stride), factors) : _mm512_setzero_ps();
+    };
+    __m512i columns[2][4];  // [g][c]: pairs c and 4 + c, by turns, of four of the rows 8 g to 8 g + 7
+    for (std::size_t g = 0; g < 2; ++g) {
+      __m512i both[4];
+      for (std::size_t i = 0; i < 4; ++i) {
+        both[i] = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(row(8 * g + 4 + i), row(8 * g + i)));
+      }
+      transpose_quarters(both, columns[g]);
+    }
+    for (std::size_t c = 0; c < 4; ++c) {
+      _mm512_storeu_si512(panel + c * kBlock, _mm512_maskz_shuffle_i32x4(kAll, columns[0][c], columns[1][c], 0x88));
+      _mm512_storeu_si512(panel + (4 + c) * kBlock,
+                          _mm512_maskz_shuffle_i32x4(kAll, columns[0][c], columns[1][c], 0xDD));
+    }
+  }
+
+  AlignedVector<std::uint32_t> pairs_;
+};
+
+/// The same as right factors of sums over queries: [32 queries][head][pair of queries][channel].
+class QueryPairs {
+ public:
+  void reserve(std::size_t num_rows) { room(pairs_, padded_to_side(num_rows) * kSide / 2); }
+  /// Up to 32 rows; `first` is a multiple of 32. Rows that are missing become zero.
+  PURETOUR_TILE_INLINE void fill(std::size_t first, const float* rows, std::size_t stride, std::size_t count) {
+    const __m512i order = interleaving();
+    std::uint32_t* out = pairs_.data() + first * kSide / 2;
+    for (std::size_t r = 0; r < kSide; r += 2, out += kBlock) {
+      for (std::size_t head = 0; head < 2; ++head) {
+        const float* from = rows + r * stride + head * kHeadDim;
+        const __m512 upper = r < count ? _mm512_loadu_ps(from) : _mm512_setzero_ps();
+        const __m512 lower = r + 1 < count ? _mm512_loadu_ps(from + stride) : _mm512_setzero_ps();
+        store_pair(out + head * kTileWords, upper, lower, order);
+      }
+    }
+  }
+  [[nodiscard]] const std::uint32_t* tile(std::size_t head, std::size_t first) const {
+    return pairs_.data() + first * kSide / 2 + head * kTileWords;
+  }
+
+ private:
+  AlignedVector<std::uint32_t> pairs_;
+};
+
+/// What products read of the keys, values and queries of two heads of one group.
+struct HeadForms {
+  HeadRows key_rows;
+  HeadColumns value_columns;
+  QueryPanels query_panels;  // times the scale and log2(e)
+  // For gradients:
+  HeadRows value_rows;
+  HeadColumns key_columns;
+  QueryPairs query_pairs;
+  QueryPanels gradient_panels;
+  QueryPairs gradient_pairs;
+
+  void reserve(std::size_t num_queries, std::size_t num_keys, bool backward) {
+    key_rows.reserve(num_keys);
+    value_columns.reserve(num_keys);
+    query_panels.reserve(num_queries);
+    if (!backward) return;
+    value_rows.reserve(num_keys);
+    key_columns.reserve(num_keys);
+    query_pairs.reserve(num_queries);
+    gradient_panels.reserve(num_queries);
+    gradient_pairs.reserve(num_queries);
+  }
+};
+
+/// Of one head and a few queries, so that all of it and the forms of the head fit the first cache; kept from call to
+/// call. Whole tiles: what lies behind the last key or query is finite.
+struct HeadWorkspace {
+  // Of a panel of queries:
+  AlignedVector<float> scores;                // [key][query]; become weights before the division by their sums
+  AlignedVector<float> weight_gradients;      // [key][query]
+  AlignedVector<std::uint32_t> weight_pairs;  // [pair of keys][query]
+  AlignedVector<std::uint32_t> score_gradient_pairs;
+  // Of the whole block:
+  AlignedVector<std::uint32_t> weight_rows;  // [key][pairs of queries]
+  AlignedVector<std::uint32_t> score_gradient_rows;
+  alignas(64) float turned_queries[kHeadDim * kQueryBlock] = {};  // [channel][queries]: gradients
+  alignas(64) float turned[kHeadDim * kQueryBlock] = {};          // [channel][queries]: what was attended to
+  alignas(64) float factors[kQueryBlock] = {};                    // 1 / sum of the weights of a query
+
+  void reserve(std::size_t num_keys, bool backward) {
+    const std::size_t keys = padded_to_side(num_keys);
+    room(scores, keys * kBlock);
+    room(weight_pairs, keys / 2 * kBlock);
+    if (!backward) return;
+    room(weight_gradients, keys * kBlock);
+    room(score_gradient_pairs, keys / 2 * kBlock);
+    room(weight_rows, keys * kQueryBlock / 2);
+    room(score_gradient_rows, keys * kQueryBlock / 2);
+  }
+};
+
+/// Which keys sixteen queries see.
+struct Sight {
+  const std::int32_t* ranks;  // null: all
+  __m512i least;              // rank that a query sees at least
+
+  /// Queries behind the last one see everything, so that they have a softmax, too.
+  PURETOUR_TILE_INLINE static Sight of(const Group& group, std::size_t first_query) {
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __mmask16 are_there =
+        _mm512_cmplt_epi32_mask(lanes, _mm512_set1_epi32(static_cast<std::int32_t>(group.num_queries - first_query)));
+    const __m512i first = _mm512_set1_epi32(group.first_rank + static_cast<std::int32_t>(first_query));
+    return {group.ranks, _mm512_mask_add_epi32(_mm512_set1_epi32(std::numeric_limits<std::int32_t>::min()), are_there,
+                                               first, lanes)};
+  }
+  [[nodiscard]] PURETOUR_TILE_INLINE __m512 masked(__m512 scores, std::size_t key) const {
+    if (ranks == nullptr) return scores;
+    const __mmask16 visible = _mm512_cmpge_epi32_mask(_mm512_set1_epi32(ranks[key]), least);
+    return _mm512_mask_blend_ps(visible, _mm512_set1_ps(kMasked), scores);
+  }
+  static constexpr float kMasked = -1e30F;
+};
+
+/// By the matrix unit.
+struct TileHeads {
+  /// See MatrixUnitInUse.
+  PURETOUR_INLINE static void keep_awake() { MatrixUnit::add_product<0, 4, 6>(); }
+  /// out[key][query] = rows . panel over the channels of a head, for whole tiles of keys and a panel of queries.
+  static void score(const HeadRows& rows, const QueryPanels& panels, std::size_t head, std::size_t first_query,
+                    std::size_t num_keys, float* out) {
+    using Unit = MatrixUnit;
+    Unit::load<6>(panels.tile(head, first_query), kRowBytes);
+    for (std::size_t k = 0; k < num_keys; k += kBlock) {
+      Unit::load<4>(rows.from(k), kRowBytes);
+      Unit::zero<0>();
+      Unit::add_product<0, 4, 6>();
+      Unit::store<0>(out + k * kBlock, kRowBytes);
+    }
+  }
+  /// turned[channel][query] = columns . pairs over the keys, for a panel of queries.
+  static void collect(const std::uint32_t* columns, const std::uint32_t* pairs, std::size_t num_keys, float* turned) {
+    using Unit = MatrixUnit;
+    Unit::zero<1>();
+    for (std::size_t k = 0; k < num_keys; k += kSide, columns += kTileWords, pairs += kTileWords) {
+      Unit::load<5>(columns, kRowBytes);
+      Unit::load<7>(pairs, kRowBytes);
+      Unit::add_product<1, 5, 7>();
+    }
+    Unit::store<1>(turned, kQueryBytes);
+  }
+  /// sums[key][channel] (a stride of 32) = rows . pairs over the queries, added unless they are the first.
+  static void sum_over_queries(const std::uint32_t* rows, const std::uint32_t* pairs, std::size_t num_keys, bool first,
+                               float* sums) {
+    using Unit = MatrixUnit;
+    Unit::load<6>(pairs, kRowBytes);
+    for (std::size_t k = 0; k < num_keys; k += kBlock) {
+      Unit::load<4>(rows + k * kTilePairs, kRowBytes);
+      if (first) {
+        Unit::zero<0>();
+      } else {
+        Unit::load<0>(sums + k * kSide, kSumBytes);
+      }
+      Unit::add_product<0, 4, 6>();
+      Unit::store<0>(sums + k * kSide, kSumBytes);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kRowBytes = kBlock * sizeof(std::uint32_t);
+  static constexpr std::size_t kQueryBytes = kQueryBlock * sizeof(float);
+  static constexpr std::size_t kSumBytes = kSide * sizeof(float);
+};
+
+/// Without a matrix unit.
+struct RegisterHeads {
+  PURETOUR_INLINE static void keep_awake() {}
+  static void score(const HeadRows& rows, const QueryPanels& panels, std::size_t head, std::size_t first_query,
+                    std::size_t num_keys, float* out) {
+    multiply_pairs({rows.from(0) + head * kHeadPairs, kTilePairs, panels.half_tile(head, first_query), kBlock, 0,
+                    kHeadPairs, nullptr, 0, out, kBlock, num_keys, kBlock});
+  }
+  static void collect(const std::uint32_t* columns, const std::uint32_t* pairs, std::size_t num_keys, float* turned) {
+    for (std::size_t k = 0; k < num_keys; k += kSide, columns += kTileWords, pairs += kTileWords) {
+      multiply_pairs({columns, kTilePairs, pairs, kBlock, 0, kTilePairs, k == 0 ? nullptr : turned, kQueryBlock, turned,
+                      kQueryBlock, kHeadDim, kBlock});
+    }
+  }
+  static void sum_over_queries(const std::uint32_t* rows, const std::uint32_t* pairs, std::size_t num_keys, bool first,
+                               float* sums) {
+    multiply_pairs({rows, kTilePairs, pairs, kBlock, 0, kTilePairs, first ? nullptr : sums, kSide, sums, kSide,
+                    num_keys, kHeadDim});
+  }
+};
+
+// While the matrix unit is awake, products, maxima and roundings of whole registers run at half their speed, one in a
+// cycle, and decide how long a softmax takes. Hence a short polynomial and, if it can be done without, no shift by the
+// largest score.
+
+/// 2^x with a relative error below 7.5e-5, a twentieth of what rounding the result to bfloat16 adds.
+PURETOUR_TILE_INLINE __m512 power_of_two(__m512 x) {
+  // 2^f for 0 <= f <= 1 with the least relative error of all polynomials of its degree.
+  constexpr float kPowers[] = {9.999252186e-01F, 6.958335405e-01F, 2.260671554e-01F, 7.802452269e-02F};
+  const __m512 f = _mm512_maskz_reduce_ps(kAll, x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);  // 0 <= f < 1
+  __m512 p = _mm512_set1_ps(kPowers[3]);
+  for (int i = 2; i >= 0; --i) p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(kPowers[i]));
+  return _mm512_maskz_scalef_ps(kAll, p, x);  // by 2^floor(x)
+}
+
+/// Whether sums of powers are far from where floats end, so that nothing that matters is lost.
+PURETOUR_TILE_INLINE bool are_safe(__m512 sums) {
+  const __mmask16 large = _mm512_cmp_ps_mask(sums, _mm512_set1_ps(0x1p-60F), _CMP_GT_OQ);
+  const __mmask16 small = _mm512_cmp_ps_mask(sums, _mm512_set1_ps(0x1p60F), _CMP_LT_OQ);
+  return (large & small) == kAll;
+}
+
+/// The largest scores, in four parts that do not wait for each other.
+PURETOUR_TILE_INLINE __m512 largest_of(const Sight& sight, const float* scores, std::size_t num_keys) {
+  constexpr std::size_t kParts = 4;
+  __m512 largest[kParts];
+  for (__m512& part : largest) part = _mm512_set1_ps(Sight::kMasked);
+  const auto take = [&](__m512& part, std::size_t k) PURETOUR_TILE_LAMBDA {
+    part = _mm512_maskz_max_ps(kAll, part, sight.masked(_mm512_loadu_ps(scores + k * kBlock), k));
+  };
+  std::size_t k = 0;
+  for (; k + kParts <= num_keys; k += kParts) {
+    for (std::size_t i = 0; i < kParts; ++i) take(largest[i], k + i);
+  }
+  for (; k < num_keys; ++k) take(largest[0], k);
+  return _mm512_maskz_max_ps(kAll, _mm512_maskz_max_ps(kAll, largest[0], largest[1]),
+                             _mm512_maskz_max_ps(kAll, largest[2], largest[3]));
+}
+
+/// Subtracts the largest scores, where powers of the scores themselves were not safe.
+PURETOUR_TILE_INLINE void shift_scores(const Sight& sight, float* scores, std::size_t num_keys) {
+  const __m512 largest = largest_of(sight, scores, num_keys);
+  for (std::size_t k = 0; k < num_keys; ++k) {
+    float* score = scores + k * kBlock;
+    _mm512_storeu_ps(score, _mm512_sub_ps(sight.masked(_mm512_loadu_ps(score), k), largest));
+  }
+}
+
+/// How often the matrix unit is kept awake meanwhile.
+inline constexpr std::size_t kKeysPerProduct = 32;
+
+/// The pairs behind the last key up to whole tiles.
+inline void clear_pairs_behind(std::size_t num_keys, std::uint32_t* pairs) {
+  const std::size_t begin = (num_keys + 1) / 2;
+  std::fill_n(pairs + begin * kBlock, (padded_to_side(num_keys) / 2 - begin) * kBlock, 0);
+}
+
+/// Scores (of base 2) of one panel -> weights before the division by their sums, as pairs of keys; returns the sums.
+template <class Heads>
+PURETOUR_TILE_INLINE __m512 weigh_panel(const Sight& sight, const float* scores, std::size_t num_keys,
+                                        std::uint32_t* pairs) {
+  const __m512i order = interleaving();
+  __m512 sum = _mm512_setzero_ps();
+  const auto weight = [&](std::size_t k) PURETOUR_TILE_LAMBDA {
+    const __m512 result = power_of_two(sight.masked(_mm512_loadu_ps(scores + k * kBlock), k));
+    sum = _mm512_add_ps(sum, result);
+    return result;
+  };
+  std::size_t k = 0;
+  for (; k + 2 <= num_keys; k += 2) {
+    if (k % kKeysPerProduct == 0) Heads::keep_awake();
+    const __m512 first = weight(k);
+    const __m512 second = weight(k + 1);
+    store_pair(pairs + k / 2 * kBlock, first, second, order);
+  }
+  if (k < num_keys) store_pair(pairs + k / 2 * kBlock, weight(k), _mm512_setzero_ps(), order);
+  clear_pairs_behind(num_keys, pairs);
+  return sum;
+}
+
+/// The same; returns 1 / sums.
+template <class Heads>
+PURETOUR_TILE_INLINE __m512 softmax_panel(const Sight& sight, float* scores, std::size_t num_keys,
+                                          std::uint32_t* pairs) {
+  __m512 sum = weigh_panel<Heads>(sight, scores, num_keys, pairs);
+  if (!are_safe(sum)) {
+    shift_scores(sight, scores, num_keys);
+    sum = weigh_panel<Heads>(sight, scores, num_keys, pairs);
+  }
+  return _mm512_div_ps(_mm512_set1_ps(1), sum);
+}
+
+/// Where weights (or gradients of scores) of a panel belong.
+struct WeightForms {
+  std::uint32_t* rows;   // [key][pairs of queries], a stride of kQueryBlock / 2
+  std::uint32_t* pairs;  // [pair of keys][queries]
+};
+
+/// Two keys.
+PURETOUR_TILE_INLINE void store_weights(const WeightForms& to, std::size_t key, bool has_second, __m512 first,
+                                        __m512 second, __m512i order) {
+  const auto both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first));
+  _mm512_storeu_si512(to.pairs + key / 2 * kBlock, _mm512_permutexvar_epi16(order, both));
+  std::uint32_t* row = to.rows + key * kQueryBlock / 2;
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(row), _mm512_maskz_extracti64x4_epi64(0xFF, both, 0));
+  if (!has_second) return;
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(row + kQueryBlock / 2),
+                      _mm512_maskz_extracti64x4_epi64(0xFF, both, 1));
+}
+
+/// Sums of weights, and of their products with the gradients.
+struct WeightTotals {
+  __m512 sum;
+  __m512 dot;
+};
+
+/// Scores of one panel -> weights before the division by their sums.
+template <class Heads>
+PURETOUR_TILE_INLINE WeightTotals weigh_panel(const Sight& sight, float* scores, const float* gradients,
+                                              std::size_t num_keys) {
+  WeightTotals totals{_mm512_setzero_ps(), _mm512_setzero_ps()};
+  for (std::size_t k = 0; k < num_keys; ++k) {
+    if (k % kKeysPerProduct == 0) Heads::keep_awake();
+    const __m512 weight = power_of_two(sight.masked(_mm512_loadu_ps(scores + k * kBlock), k));
+    totals.sum = _mm512_add_ps(totals.sum, weight);
+    totals.dot = _mm512_fmadd_ps(weight, _mm512_loadu_ps(gradients + k * kBlock), totals.dot);
+    _mm512_storeu_ps(scores + k * kBlock, weight);
+  }
+  return totals;
+}
+
+/// One panel of scores (of base 2) and gradients of the weights -> weights and gradients of the scores. score_again()
+/// computes the scores once more.
+template <class Heads, class ScoreAgain>
+PURETOUR_TILE_INLINE void softmax_gradient_panel(const Sight& sight, float* scores, const float* gradients,
+                                                 std::size_t num_keys, float scale, const WeightForms& weights,
+                                                 const WeightForms& score_gradients, const ScoreAgain& score_again) {
+  WeightTotals totals = weigh_panel<Heads>(sight, scores, gradients, num_keys);
+  if (!are_safe(totals.sum)) {
+    score_again();
+    shift_scores(sight, scores, num_keys);
+    totals = weigh_panel<Heads>(sight, scores, gradients, num_keys);
+  }
+  const __m512i order = interleaving();
+  const __m512 factor = _mm512_div_ps(_mm512_set1_ps(1), totals.sum);
+  const __m512 scales = _mm512_set1_ps(scale);
+  const __m512 scaled_mean = _mm512_mul_ps(_mm512_mul_ps(totals.dot, factor), scales);
+  for (std::size_t k = 0; k < num_keys; k += 2) {
+    if (k % kKeysPerProduct == 0) Heads::keep_awake();
+    __m512 weight[2] = {};
+    __m512 gradient[2] = {};
+    const bool has_second = k + 1 < num_keys;
+    for (std::size_t i = 0; i < (has_second ? 2 : 1); ++i) {
+      weight[i] = _mm512_mul_ps(_mm512_loadu_ps(scores + (k + i) * kBlock), factor);
+      gradient[i] =
+          _mm512_mul_ps(weight[i], _mm512_fmsub_ps(_mm512_loadu_ps(gradients + (k + i) * kBlock), scales, scaled_mean));
+    }
+    store_weights(weights, k, has_second, weight[0], weight[1], order);
+    store_weights(score_gradients, k, has_second, gradient[0], gradient[1], order);
+  }
+  clear_pairs_behind(num_keys, weights.pairs);
+  clear_pairs_behind(num_keys, score_gradients.pairs);
+}
+
+/// Sixteen numbers of a row of pairs.
+PURETOUR_TILE_INLINE void store_half_row(std::uint32_t* to, __m512 values) {
+  const __m256bh rounded = _mm512_cvtneps_pbh(values);
+  std::memcpy(to, &rounded, sizeof rounded);
+}
+
+/// turned[channel][query] of a panel as rows of channels.
+PURETOUR_TILE_INLINE void turn_panel(const float* turned, __m512 (&rows)[kBlock]) {
+  __m512i columns[kBlock];
+  load_columns(turned, kQueryBlock, columns);
+  for (std::size_t q = 0; q < kBlock; ++q) rows[q] = reinterpret_cast<__m512>(columns[q]);
+}
+
+/// A block of the queries of a group.
+struct QueryRange {
+  const Group& group;
+  std::size_t begin;  // within the group, a multiple of kQueryBlock
+  std::size_t count;
+
+  [[nodiscard]] std::size_t num_panels() const { return padded(count) / kBlock; }
+  /// Calls use(begin of the panel within the block, its queries).
+  template <class Use>
+  PURETOUR_TILE_INLINE void for_panels(const Use& use) const {
+    for (std::size_t q = 0; q < count; q += kBlock) use(q, std::min(kBlock, count - q));
+  }
+};
+
+template <class Use>
+PURETOUR_TILE_INLINE void for_query_blocks(const Group& group, const Use& use) {
+  for (std::size_t begin = 0; begin < group.num_queries; begin += kQueryBlock) {
+    use(QueryRange{group, begin, std::min(kQueryBlock, group.num_queries - begin)});
+  }
+}
+
+/// What the queries attended to: work.turned, to be multiplied by work.factors.
+template <class Heads>
+PURETOUR_TILE_INLINE void attend(const HeadForms& forms, std::size_t head, const QueryRange& queries,
+                                 HeadWorkspace& work) {
+  const std::size_t num_keys = queries.group.num_keys;
+  for (std::size_t q = 0; q < queries.count; q += kBlock) {
+    Heads::score(forms.key_rows, forms.query_panels, head, queries.begin + q, num_keys, work.scores.data());
+    const __m512 factors = softmax_panel<Heads>(Sight::of(queries.group, queries.begin + q), work.scores.data(),
+                                                num_keys, work.weight_pairs.data());
+    _mm512_store_ps(work.factors + q, factors);
+    Heads::collect(forms.value_columns.of(head), work.weight_pairs.data(), num_keys, work.turned + q);
+  }
+}
+
+/// Gradients of the queries, work.turned_queries, and of keys and values, added to sums ([key][two heads of channels])
+/// or written there by the first queries. With `with_out` also what the queries attended to, work.turned.
+template <class Heads>
+PURETOUR_TILE_INLINE void attend_gradient(const HeadForms& forms, std::size_t head, const QueryRange& queries,
+                                          float scale, bool with_out, float* key_sums, float* value_sums,
+                                          HeadWorkspace& work) {
+  const std::size_t num_keys = queries.group.num_keys;
+  for (std::size_t q = 0; q < queries.count; q += kBlock) {
+    const auto score = [&]() PURETOUR_TILE_LAMBDA {
+      Heads::score(forms.key_rows, forms.query_panels, head, queries.begin + q, num_keys, work.scores.data());
+    };
+    score();
+    Heads::score(forms.value_rows, forms.gradient_panels, head, queries.begin + q, num_keys,
+                 work.weight_gradients.data());
+    softmax_gradient_panel<Heads>(Sight::of(queries.group, queries.begin + q), work.scores.data(),
+                                  work.weight_gradients.data(), num_keys, scale,
+                                  {work.weight_rows.data() + q / 2, work.weight_pairs.data()},
+                                  {work.score_gradient_rows.data() + q / 2, work.score_gradient_pairs.data()}, score);
+    Heads::collect(forms.key_columns.of(head), work.score_gradient_pairs.data(), num_keys, work.turned_queries + q);
+    if (with_out) Heads::collect(forms.value_columns.of(head), work.weight_pairs.data(), num_keys, work.turned + q);
+  }
+  if (queries.count <= kBlock) {  // sums over queries run over two panels
+    for (std::size_t k = 0; k < num_keys; ++k) {
+      std::fill_n(work.weight_rows.data() + k * kQueryBlock / 2 + kBlock / 2, kBlock / 2, 0);
+      std::fill_n(work.score_gradient_rows.data() + k * kQueryBlock / 2 + kBlock / 2, kBlock / 2, 0);
+    }
+  }
+  const bool first = queries.begin == 0;
+  Heads::sum_over_queries(work.score_gradient_rows.data(), forms.query_pairs.tile(head, queries.begin), num_keys, first,
+                          key_sums + head * kHeadDim);
+  Heads::sum_over_queries(work.weight_rows.data(), forms.gradient_pairs.tile(head, queries.begin), num_keys, first,
+                          value_sums + head * kHeadDim);
+}
+
+}  // namespace puretour::kernels
+#endif
