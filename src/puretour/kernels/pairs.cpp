@@ -303,14 +303,32 @@ void round_row_panels(const float* rows, std::size_t stride, std::size_t num_row
   }
 }
 
+#if defined(__x86_64__)
+namespace {
+
+PURETOUR_TILE_TARGET void round_columns_native(const float* rows, std::size_t stride, std::size_t num_rows,
+                                               std::size_t columns, std::uint32_t* out, std::size_t out_stride) {
+  for (std::size_t r = 0; r < num_rows; r += 2 * kBlock) {
+    for (std::size_t c = 0; c < columns; c += kBlock) {
+      turn_row_pairs(rows + r * stride + c, stride, std::min(2 * kBlock, num_rows - r), out + c * out_stride + r / 2,
+                     out_stride);
+    }
+  }
+}
+
+}  // namespace
+#endif
+
 void round_columns(const float* rows, std::size_t stride, std::size_t num_rows, std::size_t columns, std::uint32_t* out,
                    std::size_t out_stride) {
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::kAvx512Bf16) return round_columns_native(rows, stride, num_rows, columns, out, out_stride);
+#endif
   alignas(64) std::uint32_t pairs[kBlock * kBlock];
-  for (std::size_t k = 0; k < num_row_pairs(num_rows); k += kBlock) {
+  for (std::size_t r = 0; r < num_rows; r += 2 * kBlock) {
     for (std::size_t c = 0; c < columns; c += kBlock) {
-      round_row_pairs(rows + 2 * k * stride + c, stride, std::min(2 * kBlock, num_rows - std::min(num_rows, 2 * k)),
-                      kBlock, pairs, kBlock);
-      transpose_block(pairs, kBlock, out + c * out_stride + k, out_stride);
+      round_row_pairs(rows + r * stride + c, stride, std::min(2 * kBlock, num_rows - r), kBlock, pairs, kBlock);
+      transpose_block(pairs, kBlock, out + c * out_stride + r / 2, out_stride);
     }
   }
 }

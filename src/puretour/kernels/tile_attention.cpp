@@ -13,26 +13,17 @@ namespace {
 constexpr float kLog2E = 1.44269504F;
 
 // Kept from call to call.
-struct Workspace {
-  HeadForms forms;
-  HeadWorkspace head;
-  AlignedVector<float> key_sums;  // [key][two heads of channels]: gradients
-  AlignedVector<float> value_sums;
-
-  void reserve(std::span<const Group> groups, bool backward) {
-    std::size_t num_keys = 0;
-    std::size_t num_queries = 0;
-    for (const Group& group : groups) {
-      num_keys = std::max(num_keys, group.num_keys);
-      num_queries = std::max(num_queries, group.num_queries);
-    }
-    forms.reserve(num_queries, num_keys, backward);
-    head.reserve(num_keys, backward);
-    if (!backward) return;
-    room(key_sums, padded_to_side(num_keys) * kSide);
-    room(value_sums, padded_to_side(num_keys) * kSide);
+HeadWorkspace& workspace_for(std::span<const Group> groups, bool backward) {
+  std::size_t num_keys = 0;
+  std::size_t num_queries = 0;
+  for (const Group& group : groups) {
+    num_keys = std::max(num_keys, group.num_keys);
+    num_queries = std::max(num_queries, group.num_queries);
   }
-};
+  auto& work = scratch<HeadWorkspace>();
+  work.reserve(num_queries, num_keys, backward);
+  return work;
+}
 
 // Some rows of two heads.
 template <class SomeRows>
@@ -75,7 +66,7 @@ PURETOUR_TILE_INLINE void turn_back(const float* turned, const float* factors, c
 
 template <class Heads>
 PURETOUR_TILE_TARGET void forward(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
-                                  Rows values, MutableRows out, Workspace& work) {
+                                  Rows values, MutableRows out, HeadWorkspace& work) {
   HeadForms& forms = work.forms;
   for_heads(groups, shape.num_heads, [&](const Group& group, std::size_t pair, bool new_keys) PURETOUR_TILE_LAMBDA {
     for_row_blocks(new_keys ? group.num_keys : 0, [&](std::size_t begin, std::size_t count) PURETOUR_TILE_LAMBDA {
@@ -88,20 +79,20 @@ PURETOUR_TILE_TARGET void forward(std::span<const Group> groups, const Attention
     });
     for (std::size_t head = 0; head < 2; ++head) {
       for_query_blocks(group, [&](const QueryRange& some) PURETOUR_TILE_LAMBDA {
-        attend<Heads>(forms, head, some, work.head);
-        turn_back(work.head.turned, work.head.factors, some,
-                  part_of(out, group.query_begin + some.begin, pair) + head * kHeadDim, out.stride);
+        attend<Heads>(head, some, work);
+        turn_back(work.turned, work.factors, some, part_of(out, group.query_begin + some.begin, pair) + head * kHeadDim,
+                  out.stride);
       });
     }
   });
 }
 
 // rows[key] = sums[key], or added to it.
-PURETOUR_TILE_INLINE void put_sums(const AlignedVector<float>& sums, std::size_t count, KeyGradients how, float* rows,
+PURETOUR_TILE_INLINE void put_sums(const float* sums, std::size_t count, KeyGradients how, float* rows,
                                    std::size_t stride) {
   for (std::size_t r = 0; r < count; ++r) {
     for (std::size_t c = 0; c < kSide; c += kBlock) {
-      __m512 sum = _mm512_load_ps(sums.data() + r * kSide + c);
+      __m512 sum = _mm512_load_ps(sums + r * kSide + c);
       if (how == KeyGradients::kAdd) sum = _mm512_add_ps(_mm512_loadu_ps(rows + r * stride + c), sum);
       _mm512_storeu_ps(rows + r * stride + c, sum);
     }
@@ -118,7 +109,7 @@ struct GradientRows {
 
 template <class Heads>
 PURETOUR_TILE_TARGET void backward(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys,
-                                   Rows values, Rows out_gradient, const GradientRows& to, Workspace& work) {
+                                   Rows values, Rows out_gradient, const GradientRows& to, HeadWorkspace& work) {
   HeadForms& forms = work.forms;
   for_heads(groups, shape.num_heads, [&](const Group& group, std::size_t pair, bool new_keys) PURETOUR_TILE_LAMBDA {
     for_row_blocks(new_keys ? group.num_keys : 0, [&](std::size_t begin, std::size_t count) PURETOUR_TILE_LAMBDA {
@@ -139,13 +130,12 @@ PURETOUR_TILE_TARGET void backward(std::span<const Group> groups, const Attentio
     });
     for (std::size_t head = 0; head < 2; ++head) {
       for_query_blocks(group, [&](const QueryRange& some) PURETOUR_TILE_LAMBDA {
-        attend_gradient<Heads>(forms, head, some, shape.scale, to.out.data != nullptr, work.key_sums.data(),
-                               work.value_sums.data(), work.head);
+        attend_gradient<Heads>(head, some, shape.scale, to.out.data != nullptr, work);
         const std::size_t first = group.query_begin + some.begin;
-        turn_back(work.head.turned_queries, nullptr, some, part_of(to.queries, first, pair) + head * kHeadDim,
+        turn_back(work.turned_queries, nullptr, some, part_of(to.queries, first, pair) + head * kHeadDim,
                   to.queries.stride);
         if (to.out.data == nullptr) return;
-        turn_back(work.head.turned, nullptr, some, part_of(to.out, first, pair) + head * kHeadDim, to.out.stride);
+        turn_back(work.turned, nullptr, some, part_of(to.out, first, pair) + head * kHeadDim, to.out.stride);
       });
     }
     put_sums(work.key_sums, group.num_keys, to.how, part_of(to.keys, group.key_begin, pair), to.keys.stride);
@@ -162,8 +152,7 @@ bool tiles_take(const AttentionShape& shape) {
 void tile_attention(std::span<const Group> groups, const AttentionShape& shape, Rows queries, Rows keys, Rows values,
                     MutableRows out) {
   const MatrixUnitInUse unit;
-  auto& work = scratch<Workspace>();
-  work.reserve(groups, false);
+  HeadWorkspace& work = workspace_for(groups, false);
   if (active_isa() >= Isa::kAmx) return forward<TileHeads>(groups, shape, queries, keys, values, out, work);
   forward<RegisterHeads>(groups, shape, queries, keys, values, out, work);
 }
@@ -172,8 +161,7 @@ void tile_attention_gradient(std::span<const Group> groups, const AttentionShape
                              Rows values, Rows out_gradient, MutableRows query_gradient, MutableRows key_gradient,
                              MutableRows value_gradient, MutableRows out, KeyGradients key_gradients) {
   const MatrixUnitInUse unit;
-  auto& work = scratch<Workspace>();
-  work.reserve(groups, true);
+  HeadWorkspace& work = workspace_for(groups, true);
   const GradientRows to{query_gradient, key_gradient, value_gradient, out, key_gradients};
   if (active_isa() >= Isa::kAmx) {
     return backward<TileHeads>(groups, shape, queries, keys, values, out_gradient, to, work);

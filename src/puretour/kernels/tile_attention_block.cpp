@@ -13,21 +13,17 @@ namespace puretour::kernels {
 #if defined(__x86_64__)
 namespace {
 
-constexpr std::size_t kLinesPerStep = 8;
+constexpr std::size_t kLinesPerStep = 4;
 
 // Kept from call to call.
 struct Workspace {
-  HeadForms forms;
-  HeadWorkspace head;
+  HeadWorkspace heads;
   alignas(64) float blocks[2][kBlockSize];  // one is multiplied, one is turned
   // Of a group, as rows of pairs:
   AlignedVector<std::uint32_t> x_rows;
   AlignedVector<std::uint32_t> incoming_rows;  // the gradient of the result
   AlignedVector<std::uint32_t> attended_rows;
-  // Gradients of the queries, keys and values of two heads of a group: [row][channel]
-  AlignedVector<float> query_sums;
-  AlignedVector<float> key_sums;
-  AlignedVector<float> value_sums;
+  AlignedVector<float> query_sums;  // gradients of two heads: [row][channel]
   // Of all groups, each of which begins at a multiple of sixteen rows:
   AlignedVector<std::uint32_t> gradient_rows;     // of queries, keys and values: [row][pairs of channels]
   AlignedVector<std::uint32_t> gradient_panels;   // the same: [sixteen channels][pair of rows][channel]
@@ -157,28 +153,27 @@ PURETOUR_TILE_TARGET void forward_group(const AttentionBlock& block, std::size_t
   const Group group{0, num_rows, 0, num_rows};
   std::uint32_t* x_rows = room(work.x_rows, padded_to_side(num_rows) * stride);
   std::uint32_t* attended_rows = room(work.attended_rows, padded_to_side(num_rows) * stride);
-  work.forms.reserve(num_rows, num_rows, false);
-  work.head.reserve(num_rows, false);
+  work.heads.reserve(num_rows, num_rows, false);
   round_rows(x, dim, num_rows, dim, x_rows, stride, dim / 2);
   for (std::size_t first = 0; first < dim; first += kSide) {
     Line<Blocks, FillForms> line(work, upcoming);
-    for_blocks_of_rows(num_rows, [&](std::size_t r, std::size_t count, std::size_t height) PURETOUR_TILE_LAMBDA {
-      for (const Part part : {Part::kQuery, Part::kKey, Part::kValue}) {
+    for (const Part part : {Part::kQuery, Part::kKey, Part::kValue}) {
+      for_blocks_of_rows(num_rows, [&](std::size_t r, std::size_t count, std::size_t height) PURETOUR_TILE_LAMBDA {
         line.multiply(x_rows + r * stride, block.project_in, static_cast<std::size_t>(part) * dim + first, height,
-                      {&work.forms, part, r, count, block.shape.scale * kLog2E, false});
-      }
-    });
+                      {&work.heads.forms, part, r, count, block.shape.scale * kLog2E, false});
+      });
+    }
     line.finish();
     for (std::size_t head = 0; head < 2; ++head) {
       for_query_blocks(group, [&](const QueryRange& queries) PURETOUR_TILE_LAMBDA {
-        attend<Heads>(work.forms, head, queries, work.head);
+        attend<Heads>(head, queries, work.heads);
         std::uint32_t* rows = attended_rows + queries.begin * stride + (first + head * kHeadDim) / 2;
         queries.for_panels([&](std::size_t begin, std::size_t count) PURETOUR_TILE_LAMBDA {
           __m512 of_panel[kBlock];
-          turn_panel(work.head.turned + begin, of_panel);
+          turn_panel(work.heads.turned + begin, of_panel);
           for (std::size_t q = 0; q < count; ++q) {
             store_half_row(rows + (begin + q) * stride,
-                           _mm512_mul_ps(of_panel[q], _mm512_set1_ps(work.head.factors[begin + q])));
+                           _mm512_mul_ps(of_panel[q], _mm512_set1_ps(work.heads.factors[begin + q])));
           }
         });
       });
@@ -217,7 +212,7 @@ PURETOUR_TILE_INLINE void put_panels(const float* rows, std::size_t num_rows, st
 }
 
 // Gradients of two heads as rows and panels of `channel` and the next ones.
-PURETOUR_TILE_INLINE void put_gradients(const AlignedVector<float>& sums, std::size_t num_rows, std::size_t channel,
+PURETOUR_TILE_INLINE void put_gradients(const float* sums, std::size_t num_rows, std::size_t channel,
                                         std::size_t first_row, std::size_t row_stride, const Layout& layout,
                                         Workspace& work) {
   const __m512i order = interleaving();
@@ -227,7 +222,7 @@ PURETOUR_TILE_INLINE void put_gradients(const AlignedVector<float>& sums, std::s
     __m512 values[2][2] = {};  // [row][half]
     for (std::size_t i = 0; i < std::min<std::size_t>(2, num_rows - r); ++i) {
       for (std::size_t half = 0; half < 2; ++half) {
-        values[i][half] = _mm512_load_ps(sums.data() + (r + i) * kSide + half * kBlock);
+        values[i][half] = _mm512_load_ps(sums + (r + i) * kSide + half * kBlock);
       }
     }
     store_row(rows + r * row_stride, values[0][0], values[0][1]);
@@ -252,36 +247,37 @@ PURETOUR_TILE_TARGET void backward_group(const AttentionBlock& block, const Tran
   put_panels(incoming, num_rows, dim, first_row, layout, work.incoming_panels.data());
   for (std::size_t first = 0; first < dim; first += kSide) {
     Line<Blocks, FillForms> line(work, upcoming);
-    for_blocks_of_rows(num_rows, [&](std::size_t r, std::size_t count, std::size_t height) PURETOUR_TILE_LAMBDA {
-      for (const Part part : {Part::kQuery, Part::kKey, Part::kValue}) {
+    for (const Part part : {Part::kQuery, Part::kKey, Part::kValue}) {
+      for_blocks_of_rows(num_rows, [&](std::size_t r, std::size_t count, std::size_t height) PURETOUR_TILE_LAMBDA {
         line.multiply(work.x_rows.data() + r * stride, block.project_in, static_cast<std::size_t>(part) * dim + first,
-                      height, {&work.forms, part, r, count, block.shape.scale * kLog2E, true});
-      }
+                      height, {&work.heads.forms, part, r, count, block.shape.scale * kLog2E, true});
+      });
+    }
+    for_blocks_of_rows(num_rows, [&](std::size_t r, std::size_t count, std::size_t height) PURETOUR_TILE_LAMBDA {
       line.multiply(work.incoming_rows.data() + r * stride, transposed.project_out, first, height,
-                    {&work.forms, Part::kGradient, r, count, 1, true});
+                    {&work.heads.forms, Part::kGradient, r, count, 1, true});
     });
     line.finish();
     for (std::size_t head = 0; head < 2; ++head) {
       for_query_blocks(group, [&](const QueryRange& queries) PURETOUR_TILE_LAMBDA {
-        attend_gradient<Heads>(work.forms, head, queries, block.shape.scale, true, work.key_sums.data(),
-                               work.value_sums.data(), work.head);
+        attend_gradient<Heads>(head, queries, block.shape.scale, true, work.heads);
         queries.for_panels([&](std::size_t begin, std::size_t count) PURETOUR_TILE_LAMBDA {
           __m512 of_panel[kBlock];
-          turn_panel(work.head.turned_queries + begin, of_panel);
+          turn_panel(work.heads.turned_queries + begin, of_panel);
           float* rows = work.query_sums.data() + (queries.begin + begin) * kSide + head * kHeadDim;
           for (std::size_t q = 0; q < count; ++q) _mm512_store_ps(rows + q * kSide, of_panel[q]);
         });
         std::uint32_t* columns = work.attended_columns.data() + (first + head * kHeadDim) * layout.column_stride +
                                  (first_row + queries.begin) / 2;
         for (std::size_t c = 0; c < kHeadDim; ++c) {
-          const float* turned = work.head.turned + c * kQueryBlock;
+          const float* turned = work.heads.turned + c * kQueryBlock;
           store_row(columns + c * layout.column_stride, _mm512_load_ps(turned), _mm512_load_ps(turned + kBlock));
         }
       });
     }
-    put_gradients(work.query_sums, num_rows, first, first_row, gradient_stride, layout, work);
-    put_gradients(work.key_sums, num_rows, dim + first, first_row, gradient_stride, layout, work);
-    put_gradients(work.value_sums, num_rows, 2 * dim + first, first_row, gradient_stride, layout, work);
+    put_gradients(work.query_sums.data(), num_rows, first, first_row, gradient_stride, layout, work);
+    put_gradients(work.heads.key_sums, num_rows, dim + first, first_row, gradient_stride, layout, work);
+    put_gradients(work.heads.value_sums, num_rows, 2 * dim + first, first_row, gradient_stride, layout, work);
   }
   project<Blocks>(work.gradient_rows.data() + first_row * gradient_stride, num_rows, transposed.project_in,
                   residual_is_x ? incoming : nullptr, outgoing, upcoming, work);
@@ -297,11 +293,8 @@ PURETOUR_TILE_TARGET void backward(const AttentionBlock& block, const Transposed
   for (const Group& group : groups) most_rows = std::max(most_rows, group.num_queries);
   room(work.x_rows, padded_to_side(most_rows) * spread_stride(dim / 2));
   room(work.incoming_rows, padded_to_side(most_rows) * spread_stride(dim / 2));
-  for (auto* sums : {&work.query_sums, &work.key_sums, &work.value_sums}) {
-    room(*sums, padded_to_side(most_rows) * kSide);
-  }
-  work.forms.reserve(most_rows, most_rows, true);
-  work.head.reserve(most_rows, true);
+  room(work.query_sums, padded_to_side(most_rows) * kSide);
+  work.heads.reserve(most_rows, most_rows, true);
   room(work.gradient_rows, (layout.num_rows + kSide) * spread_stride(3 * dim / 2));
   room(work.gradient_panels, layout.num_pairs * 3 * dim);
   room(work.x_columns, layout.column_stride * dim);

@@ -154,17 +154,11 @@ class WeightSums {
   template <class Blocks, class Between>
   PURETOUR_TILE_INLINE void add(const std::uint32_t* left, std::size_t stride, const std::uint32_t* panels,
                                 std::size_t num_pairs, std::size_t first, const Between& between) {
-    constexpr std::size_t kLinesPerStep = 16;
     float* sums = blocks_.data() + first * num_rows_;
     for (std::size_t r = 0; r < num_rows_; r += kSide, sums += kBlockSize) {
-      Upcoming next;  // behind the last block: of no use, and no harm
-      next.writes(sums + kBlockSize, kBlockSize);
       const BlockProduct product{
           left + r * stride, stride, panels, num_pairs * kBlock, num_pairs, sums, kSide, sums, kSide};
-      Blocks::multiply(product, [&]() PURETOUR_TILE_LAMBDA {
-        next.fetch(kLinesPerStep);
-        between();
-      });
+      Blocks::multiply(product, between);
       Blocks::store(product);
     }
   }

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/group_attention.h"
@@ -31,69 +32,91 @@ inline constexpr std::size_t kTileWords = kTilePairs * kBlock;
 /// Pairs of the channels of a head.
 inline constexpr std::size_t kHeadPairs = kHeadDim / 2;
 
+/// Memory for many small matrices side by side, so that they do not compete for the same places of the first cache. It
+/// only grows; what is new in it is zero.
+class Arena {
+ public:
+  /// lay_out(take) calls take(words), which returns memory of so many words, always in the same way.
+  template <class LayOut>
+  void reserve(const LayOut& lay_out) {
+    std::size_t used = 0;
+    const auto measure = [&](std::size_t words) {
+      used += padded(words);
+      return static_cast<std::uint32_t*>(nullptr);
+    };
+    lay_out(measure);
+    memory_.assign(used, 0);
+    std::uint32_t* next = memory_.data();
+    lay_out([&](std::size_t words) { return std::exchange(next, next + padded(words)); });
+  }
+
+ private:
+  AlignedVector<std::uint32_t> memory_;
+};
+
 /// Rows of two heads (keys or values) as left factors, which begin at any row and may be read in whole tiles.
 class HeadRows {
  public:
-  void reserve(std::size_t num_rows) { room(pairs_, padded_to_side(num_rows) * kTilePairs); }
+  template <class Take>
+  void lay_out(std::size_t num_rows, const Take& take) {
+    pairs_ = take(num_rows * kTilePairs);
+  }
   /// Rows first .. first + count - 1 from `rows`.
   PURETOUR_TILE_INLINE void fill(std::size_t first, const float* rows, std::size_t stride, std::size_t count) {
     for (std::size_t r = 0; r < count; ++r) {
-      store_row(pairs_.data() + (first + r) * kTilePairs, _mm512_loadu_ps(rows + r * stride),
+      store_row(pairs_ + (first + r) * kTilePairs, _mm512_loadu_ps(rows + r * stride),
                 _mm512_loadu_ps(rows + r * stride + kBlock));
     }
   }
-  [[nodiscard]] const std::uint32_t* from(std::size_t row) const { return pairs_.data() + row * kTilePairs; }
+  [[nodiscard]] const std::uint32_t* from(std::size_t row) const { return pairs_ + row * kTilePairs; }
 
  private:
-  AlignedVector<std::uint32_t> pairs_;  // [row][pairs of channels]
+  std::uint32_t* pairs_ = nullptr;  // [row][pairs of channels]
 };
 
 /// The same rows turned, as left factors of sums over the rows: tiles of sixteen channels by 32 rows.
 class HeadColumns {
  public:
-  void reserve(std::size_t num_rows) {
-    capacity_ = padded_to_side(num_rows) / kSide;
-    room(tiles_, 2 * capacity_ * kTileWords);
+  template <class Take>
+  void lay_out(std::size_t num_rows, const Take& take) {
+    for (std::uint32_t*& tiles : tiles_) tiles = take(num_rows / kSide * kTileWords);
   }
   /// Up to 32 rows; `first` is a multiple of 32. What is missing of whole tiles is zero.
   PURETOUR_TILE_INLINE void fill(std::size_t first, const float* rows, std::size_t stride, std::size_t count) {
     for (std::size_t head = 0; head < 2; ++head) {
-      round_columns(rows + head * kHeadDim, stride, count, kHeadDim, tile(head, first / kSide), kTilePairs);
+      turn_row_pairs(rows + head * kHeadDim, stride, count, tiles_[head] + first / kSide * kTileWords, kTilePairs);
     }
   }
-  [[nodiscard]] const std::uint32_t* of(std::size_t head) const {
-    return tiles_.data() + head * capacity_ * kTileWords;
-  }
+  [[nodiscard]] const std::uint32_t* of(std::size_t head) const { return tiles_[head]; }
 
  private:
-  std::uint32_t* tile(std::size_t head, std::size_t number) {
-    return tiles_.data() + (head * capacity_ + number) * kTileWords;
-  }
-  AlignedVector<std::uint32_t> tiles_;
-  std::size_t capacity_ = 0;
+  std::uint32_t* tiles_[2] = {};
 };
 
 /// Queries (or gradients of what they attended to) as right factors of sums over channels: panels of sixteen queries.
 class QueryPanels {
  public:
-  void reserve(std::size_t num_rows) { room(pairs_, padded_to_side(num_rows) / kBlock * kPanelWords); }
+  template <class Take>
+  void lay_out(std::size_t num_rows, const Take& take) {
+    pairs_ = take(num_rows / kBlock * kPanelWords);
+  }
   /// Up to 32 rows; `first` is a multiple of 32. Rows that are missing become zero.
   PURETOUR_TILE_INLINE void fill(std::size_t first, const float* rows, std::size_t stride, std::size_t count,
                                  float factor) {
     for (std::size_t r = 0; r < kSide; r += kBlock) {
       for (std::size_t head = 0; head < 2; ++head) {
         fill_panel(rows + r * stride + head * kHeadDim, stride, count - std::min(count, r), factor,
-                   pairs_.data() + (first + r) / kBlock * kPanelWords + 2 * head * kHeadPairs * kBlock);
+                   pairs_ + (first + r) / kBlock * kPanelWords + 2 * head * kHeadPairs * kBlock);
       }
     }
   }
   /// A tile of the panel of query `first` whose other half is zero.
   [[nodiscard]] const std::uint32_t* tile(std::size_t head, std::size_t first) const {
-    return pairs_.data() + first / kBlock * kPanelWords + head * kHeadPairs * kBlock;
+    return pairs_ + first / kBlock * kPanelWords + head * kHeadPairs * kBlock;
   }
   /// The pairs of the head only.
   [[nodiscard]] const std::uint32_t* half_tile(std::size_t head, std::size_t first) const {
-    return pairs_.data() + first / kBlock * kPanelWords + 2 * head * kHeadPairs * kBlock;
+    return pairs_ + first / kBlock * kPanelWords + 2 * head * kHeadPairs * kBlock;
   }
   static constexpr std::size_t kPanelWords = 3 * kHeadPairs * kBlock;  // first head, zeros, second head
 
@@ -121,17 +144,20 @@ class QueryPanels {
     }
   }
 
-  AlignedVector<std::uint32_t> pairs_;
+  std::uint32_t* pairs_ = nullptr;
 };
 
 /// The same as right factors of sums over queries: [32 queries][head][pair of queries][channel].
 class QueryPairs {
  public:
-  void reserve(std::size_t num_rows) { room(pairs_, padded_to_side(num_rows) * kSide / 2); }
+  template <class Take>
+  void lay_out(std::size_t num_rows, const Take& take) {
+    pairs_ = take(num_rows * kSide / 2);
+  }
   /// Up to 32 rows; `first` is a multiple of 32. Rows that are missing become zero.
   PURETOUR_TILE_INLINE void fill(std::size_t first, const float* rows, std::size_t stride, std::size_t count) {
     const __m512i order = interleaving();
-    std::uint32_t* out = pairs_.data() + first * kSide / 2;
+    std::uint32_t* out = pairs_ + first * kSide / 2;
     for (std::size_t r = 0; r < kSide; r += 2, out += kBlock) {
       for (std::size_t head = 0; head < 2; ++head) {
         const float* from = rows + r * stride + head * kHeadDim;
@@ -142,11 +168,11 @@ class QueryPairs {
     }
   }
   [[nodiscard]] const std::uint32_t* tile(std::size_t head, std::size_t first) const {
-    return pairs_.data() + first * kSide / 2 + head * kTileWords;
+    return pairs_ + first * kSide / 2 + head * kTileWords;
   }
 
  private:
-  AlignedVector<std::uint32_t> pairs_;
+  std::uint32_t* pairs_ = nullptr;
 };
 
 /// What products read of the keys, values and queries of two heads of one group.
@@ -161,44 +187,70 @@ struct HeadForms {
   QueryPanels gradient_panels;
   QueryPairs gradient_pairs;
 
-  void reserve(std::size_t num_queries, std::size_t num_keys, bool backward) {
-    key_rows.reserve(num_keys);
-    value_columns.reserve(num_keys);
-    query_panels.reserve(num_queries);
+  template <class Take>
+  void lay_out(std::size_t num_queries, std::size_t num_keys, bool backward, const Take& take) {
+    key_rows.lay_out(num_keys, take);
+    query_panels.lay_out(num_queries, take);
+    value_columns.lay_out(num_keys, take);
     if (!backward) return;
-    value_rows.reserve(num_keys);
-    key_columns.reserve(num_keys);
-    query_pairs.reserve(num_queries);
-    gradient_panels.reserve(num_queries);
-    gradient_pairs.reserve(num_queries);
+    value_rows.lay_out(num_keys, take);
+    gradient_panels.lay_out(num_queries, take);
+    key_columns.lay_out(num_keys, take);
+    query_pairs.lay_out(num_queries, take);
+    gradient_pairs.lay_out(num_queries, take);
   }
 };
 
-/// Of one head and a few queries, so that all of it and the forms of the head fit the first cache; kept from call to
-/// call. Whole tiles: what lies behind the last key or query is finite.
+/// What is computed of two heads of one group: of one head and a few queries at a time, so that all of it and the forms
+/// of the head fit the first cache. Kept from call to call. Whole tiles: what lies behind the last key or query is
+/// finite.
 struct HeadWorkspace {
-  // Of a panel of queries:
-  AlignedVector<float> scores;                // [key][query]; become weights before the division by their sums
-  AlignedVector<float> weight_gradients;      // [key][query]
-  AlignedVector<std::uint32_t> weight_pairs;  // [pair of keys][query]
-  AlignedVector<std::uint32_t> score_gradient_pairs;
-  // Of the whole block:
-  AlignedVector<std::uint32_t> weight_rows;  // [key][pairs of queries]
-  AlignedVector<std::uint32_t> score_gradient_rows;
-  alignas(64) float turned_queries[kHeadDim * kQueryBlock] = {};  // [channel][queries]: gradients
-  alignas(64) float turned[kHeadDim * kQueryBlock] = {};          // [channel][queries]: what was attended to
-  alignas(64) float factors[kQueryBlock] = {};                    // 1 / sum of the weights of a query
+  HeadForms forms;
+  // Of a head and a panel of queries:
+  float* scores = nullptr;                // [key][query]; become weights before the division by their sums
+  float* weight_gradients = nullptr;      // [key][query]
+  std::uint32_t* weight_pairs = nullptr;  // [pair of keys][query]
+  std::uint32_t* score_gradient_pairs = nullptr;
+  // Of a head and a block of queries:
+  std::uint32_t* weight_rows = nullptr;  // [key][pairs of queries]
+  std::uint32_t* score_gradient_rows = nullptr;
+  float* turned_queries = nullptr;  // [channel][query]: gradients
+  float* turned = nullptr;          // [channel][query]: what was attended to
+  float* factors = nullptr;         // 1 / sum of the weights of a query
+  // Of two heads and all keys, [key][channel]: gradients
+  float* key_sums = nullptr;
+  float* value_sums = nullptr;
 
-  void reserve(std::size_t num_keys, bool backward) {
-    const std::size_t keys = padded_to_side(num_keys);
-    room(scores, keys * kBlock);
-    room(weight_pairs, keys / 2 * kBlock);
-    if (!backward) return;
-    room(weight_gradients, keys * kBlock);
-    room(score_gradient_pairs, keys / 2 * kBlock);
-    room(weight_rows, keys * kQueryBlock / 2);
-    room(score_gradient_rows, keys * kQueryBlock / 2);
+  /// Room for groups of at most so many queries and keys.
+  void reserve(std::size_t num_queries, std::size_t num_keys, bool backward) {
+    if (num_queries <= num_queries_ && num_keys <= num_keys_ && (backward_ || !backward)) return;
+    num_queries_ = padded_to_side(std::max(num_queries, num_queries_));
+    num_keys_ = padded_to_side(std::max(num_keys, num_keys_));
+    backward_ = backward_ || backward;
+    arena_.reserve([&](const auto& take) {
+      const auto take_floats = [&](std::size_t count) { return reinterpret_cast<float*>(take(count)); };
+      factors = take_floats(kQueryBlock);
+      turned = take_floats(kHeadDim * kQueryBlock);
+      scores = take_floats(num_keys_ * kBlock);
+      weight_pairs = take(num_keys_ / 2 * kBlock);
+      if (backward_) {
+        turned_queries = take_floats(kHeadDim * kQueryBlock);
+        weight_gradients = take_floats(num_keys_ * kBlock);
+        score_gradient_pairs = take(num_keys_ / 2 * kBlock);
+        weight_rows = take(num_keys_ * kQueryBlock / 2);
+        score_gradient_rows = take(num_keys_ * kQueryBlock / 2);
+        key_sums = take_floats(num_keys_ * kSide);
+        value_sums = take_floats(num_keys_ * kSide);
+      }
+      forms.lay_out(num_queries_, num_keys_, backward_, take);
+    });
   }
+
+ private:
+  std::size_t num_queries_ = 0;
+  std::size_t num_keys_ = 0;
+  bool backward_ = false;
+  Arena arena_;
 };
 
 /// Which keys sixteen queries see.
@@ -493,50 +545,48 @@ PURETOUR_TILE_INLINE void for_query_blocks(const Group& group, const Use& use) {
 
 /// What the queries attended to: work.turned, to be multiplied by work.factors.
 template <class Heads>
-PURETOUR_TILE_INLINE void attend(const HeadForms& forms, std::size_t head, const QueryRange& queries,
-                                 HeadWorkspace& work) {
+PURETOUR_TILE_INLINE void attend(std::size_t head, const QueryRange& queries, HeadWorkspace& work) {
+  const HeadForms& forms = work.forms;
   const std::size_t num_keys = queries.group.num_keys;
   for (std::size_t q = 0; q < queries.count; q += kBlock) {
-    Heads::score(forms.key_rows, forms.query_panels, head, queries.begin + q, num_keys, work.scores.data());
-    const __m512 factors = softmax_panel<Heads>(Sight::of(queries.group, queries.begin + q), work.scores.data(),
-                                                num_keys, work.weight_pairs.data());
+    Heads::score(forms.key_rows, forms.query_panels, head, queries.begin + q, num_keys, work.scores);
+    const __m512 factors =
+        softmax_panel<Heads>(Sight::of(queries.group, queries.begin + q), work.scores, num_keys, work.weight_pairs);
     _mm512_store_ps(work.factors + q, factors);
-    Heads::collect(forms.value_columns.of(head), work.weight_pairs.data(), num_keys, work.turned + q);
+    Heads::collect(forms.value_columns.of(head), work.weight_pairs, num_keys, work.turned + q);
   }
 }
 
-/// Gradients of the queries, work.turned_queries, and of keys and values, added to sums ([key][two heads of channels])
-/// or written there by the first queries. With `with_out` also what the queries attended to, work.turned.
+/// Gradients of the queries, work.turned_queries, and of keys and values, added to work.key_sums and work.value_sums or
+/// written there by the first queries. With `with_out` also what the queries attended to, work.turned.
 template <class Heads>
-PURETOUR_TILE_INLINE void attend_gradient(const HeadForms& forms, std::size_t head, const QueryRange& queries,
-                                          float scale, bool with_out, float* key_sums, float* value_sums,
+PURETOUR_TILE_INLINE void attend_gradient(std::size_t head, const QueryRange& queries, float scale, bool with_out,
                                           HeadWorkspace& work) {
+  const HeadForms& forms = work.forms;
   const std::size_t num_keys = queries.group.num_keys;
   for (std::size_t q = 0; q < queries.count; q += kBlock) {
     const auto score = [&]() PURETOUR_TILE_LAMBDA {
-      Heads::score(forms.key_rows, forms.query_panels, head, queries.begin + q, num_keys, work.scores.data());
+      Heads::score(forms.key_rows, forms.query_panels, head, queries.begin + q, num_keys, work.scores);
     };
     score();
-    Heads::score(forms.value_rows, forms.gradient_panels, head, queries.begin + q, num_keys,
-                 work.weight_gradients.data());
-    softmax_gradient_panel<Heads>(Sight::of(queries.group, queries.begin + q), work.scores.data(),
-                                  work.weight_gradients.data(), num_keys, scale,
-                                  {work.weight_rows.data() + q / 2, work.weight_pairs.data()},
-                                  {work.score_gradient_rows.data() + q / 2, work.score_gradient_pairs.data()}, score);
-    Heads::collect(forms.key_columns.of(head), work.score_gradient_pairs.data(), num_keys, work.turned_queries + q);
-    if (with_out) Heads::collect(forms.value_columns.of(head), work.weight_pairs.data(), num_keys, work.turned + q);
+    Heads::score(forms.value_rows, forms.gradient_panels, head, queries.begin + q, num_keys, work.weight_gradients);
+    softmax_gradient_panel<Heads>(Sight::of(queries.group, queries.begin + q), work.scores, work.weight_gradients,
+                                  num_keys, scale, {work.weight_rows + q / 2, work.weight_pairs},
+                                  {work.score_gradient_rows + q / 2, work.score_gradient_pairs}, score);
+    Heads::collect(forms.key_columns.of(head), work.score_gradient_pairs, num_keys, work.turned_queries + q);
+    if (with_out) Heads::collect(forms.value_columns.of(head), work.weight_pairs, num_keys, work.turned + q);
   }
   if (queries.count <= kBlock) {  // sums over queries run over two panels
     for (std::size_t k = 0; k < num_keys; ++k) {
-      std::fill_n(work.weight_rows.data() + k * kQueryBlock / 2 + kBlock / 2, kBlock / 2, 0);
-      std::fill_n(work.score_gradient_rows.data() + k * kQueryBlock / 2 + kBlock / 2, kBlock / 2, 0);
+      std::fill_n(work.weight_rows + k * kQueryBlock / 2 + kBlock / 2, kBlock / 2, 0);
+      std::fill_n(work.score_gradient_rows + k * kQueryBlock / 2 + kBlock / 2, kBlock / 2, 0);
     }
   }
   const bool first = queries.begin == 0;
-  Heads::sum_over_queries(work.score_gradient_rows.data(), forms.query_pairs.tile(head, queries.begin), num_keys, first,
-                          key_sums + head * kHeadDim);
-  Heads::sum_over_queries(work.weight_rows.data(), forms.gradient_pairs.tile(head, queries.begin), num_keys, first,
-                          value_sums + head * kHeadDim);
+  Heads::sum_over_queries(work.score_gradient_rows, forms.query_pairs.tile(head, queries.begin), num_keys, first,
+                          work.key_sums + head * kHeadDim);
+  Heads::sum_over_queries(work.weight_rows, forms.gradient_pairs.tile(head, queries.begin), num_keys, first,
+                          work.value_sums + head * kHeadDim);
 }
 
 }  // namespace puretour::kernels

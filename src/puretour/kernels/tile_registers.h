@@ -71,5 +71,20 @@ __attribute__((target("avx512f"), always_inline)) inline void load_columns(const
   }
 }
 
+/// out[c * out_stride + k] = the pair of rows 2 k and 2 k + 1 in column c, for sixteen pairs and columns. Rows from
+/// `count` on are zero.
+PURETOUR_TILE_INLINE void turn_row_pairs(const float* rows, std::size_t stride, std::size_t count, std::uint32_t* out,
+                                         std::size_t out_stride) {
+  alignas(64) std::uint32_t pairs[16 * 16];
+  const __m512i order = interleaving();
+  const auto row = [&](std::size_t r) PURETOUR_TILE_LAMBDA {
+    return r < count ? _mm512_loadu_ps(rows + r * stride) : _mm512_setzero_ps();
+  };
+  for (std::size_t k = 0; k < 16; ++k) store_pair(pairs + k * 16, row(2 * k), row(2 * k + 1), order);
+  __m512i columns[16];
+  load_columns(pairs, 16, columns);
+  for (std::size_t c = 0; c < 16; ++c) _mm512_storeu_si512(out + c * out_stride, columns[c]);
+}
+
 }  // namespace puretour::kernels
 #endif
