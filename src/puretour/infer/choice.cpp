@@ -17,7 +17,10 @@ double Chooser::weigh(std::span<const float> scores, float factor) {
 }
 
 Chooser::Choice Chooser::given(std::span<const float> scores, std::size_t slot) {
-  const double sum = weigh(scores, 1);
+  return weighed(scores, slot, weigh(scores, 1));
+}
+
+Chooser::Choice Chooser::weighed(std::span<const float> scores, std::size_t slot, double sum) const {
   return {slot, static_cast<double>(scores[slot] - largest_) - std::log(sum)};
 }
 
@@ -31,7 +34,8 @@ Chooser::Choice Chooser::best(std::span<const float> scores, std::span<const Nod
 }
 
 Chooser::Choice Chooser::sample(std::span<const float> scores, double temperature, Rng& rng) {
-  (void)weigh(scores, static_cast<float>(1 / temperature));
+  const auto factor = static_cast<float>(1 / temperature);
+  const double rounded_sum = weigh(scores, factor);
   double sum = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) sum += static_cast<double>(weights_[i]);
   double left = rng.uniform() * sum;
@@ -43,7 +47,7 @@ Chooser::Choice Chooser::sample(std::span<const float> scores, double temperatur
     left -= static_cast<double>(weights_[i]);
     if (left < 0) break;
   }
-  return given(scores, slot);
+  return factor == 1 ? weighed(scores, slot, rounded_sum) : given(scores, slot);
 }
 
 NodeId start_node(const RolloutOptions& options, std::size_t num_nodes, Rng& rng) {

@@ -41,6 +41,8 @@ class Chooser {
  private:
   // Fills weights_ with exp(factor * (score - largest)) and returns their sum.
   double weigh(std::span<const float> scores, float factor);
+  // The given slot, after weigh(scores, 1) returned `sum`.
+  [[nodiscard]] Choice weighed(std::span<const float> scores, std::size_t slot, double sum) const;
 
   std::vector<float> weights_;
   float largest_ = 0;
