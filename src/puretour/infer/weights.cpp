@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "puretour/base/error.h"
+#include "puretour/base/vectorize.h"
 #include "puretour/kernels/rows.h"
 
 namespace puretour {
@@ -64,7 +65,7 @@ std::vector<double> folded_product(std::span<const float> a, std::span<const flo
   return result;
 }
 
-std::vector<float> mean_of_rows(std::span<const float> rows, std::size_t dim) {
+PURETOUR_VECTORISED std::vector<float> mean_of_rows(std::span<const float> rows, std::size_t dim) {
   std::vector<double> sums(dim);
   for (std::size_t i = 0; i < rows.size(); i += dim) {
     for (std::size_t c = 0; c < dim; ++c) sums[c] += static_cast<double>(rows[i + c]);
