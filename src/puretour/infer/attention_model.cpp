@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "puretour/base/error.h"
@@ -12,6 +14,7 @@
 #include "puretour/kernels/aligned.h"
 #include "puretour/kernels/attention.h"
 #include "puretour/kernels/decode_step.h"
+#include "puretour/kernels/rounded_decoder.h"
 #include "puretour/kernels/rows.h"
 #include "puretour/kernels/scratch.h"
 
@@ -52,6 +55,9 @@ Linear input_columns(std::span<const float> weight, std::size_t outputs, std::si
   }
   return kernels::make_linear(part, {}, outputs, count);
 }
+
+// Of several instances, which share it.
+using Embeddings = std::shared_ptr<const kernels::AlignedVector<float>>;
 
 // Of several instances, kept from call to call.
 struct Projected {
@@ -175,24 +181,23 @@ kernels::AlignedVector<float> AttentionModel::encode_all(std::span<const std::sp
 
 class EncodedForAttentionModel final : public EncodedInstance {
  public:
-  // `projected` are the rows of h after node_projection_.
-  EncodedForAttentionModel(const AttentionModel& model, kernels::AlignedVector<float> h, const float* projected,
-                           const StageObserver& observer)
-      : model_(model), num_nodes_(h.size() / model.config_.embedding_dim), embeddings_(std::move(h)) {
-    const std::size_t dim = model_.config_.embedding_dim;
-    glimpse_keys_ = PackedMatrix::from_columns(projected, 4 * dim, dim, num_nodes_);
-    score_keys_ = PackedMatrix::from_columns(projected + 2 * dim, 4 * dim, dim, num_nodes_);
-    glimpse_values_.resize(value_blocks() * num_nodes_ * kBlock);
-    last_context_.resize(num_nodes_ * dim);
+  // `h` has the embeddings of this instance from row first_row on; `projected` are these rows after node_projection_.
+  EncodedForAttentionModel(const AttentionModel& model, Embeddings h, std::size_t first_row, std::size_t num_nodes,
+                           const float* projected, const StageObserver& observer)
+      : model_(model),
+        num_nodes_(num_nodes),
+        all_embeddings_(std::move(h)),
+        embeddings_(std::span(*all_embeddings_).subspan(first_row * dim(), num_nodes * dim())) {
+    const AmConfig& config = model_.config_;
+    last_context_.resize(num_nodes_ * dim());
     for (std::size_t i = 0; i < num_nodes_; ++i) {
-      const float* row = projected + i * 4 * dim;
-      for (std::size_t head = 0; head < model_.config_.num_heads; ++head) {
-        for (std::size_t c = 0; c < head_dim(); c += kBlock) {
-          std::copy_n(row + dim + head * head_dim() + c, std::min(kBlock, head_dim() - c),
-                      glimpse_values_.data() + value_index(head, c, i));
-        }
-      }
-      std::copy_n(row + 3 * dim, dim, last_context_.begin() + static_cast<std::ptrdiff_t>(i * dim));
+      std::copy_n(projected + (4 * i + 3) * dim(), dim(), last_context_.data() + i * dim());
+    }
+    const kernels::DecoderShape shape{config.num_heads, head_dim(), static_cast<float>(config.tanh_clip)};
+    if (model_.precision_ == kernels::Precision::kBfloat16 && kernels::RoundedNodes::take(shape)) {
+      rounded_.emplace(shape, projected, 4 * dim(), num_nodes_);
+    } else {
+      pack_floats(projected);
     }
     compute_graph_context(observer);
   }
@@ -202,6 +207,10 @@ class EncodedForAttentionModel final : public EncodedInstance {
   [[nodiscard]] Rollout roll_out(const RolloutOptions& options, Rng& rng, const StageObserver& observer) const override;
 
  private:
+  class Query;
+  class FloatDecoder;
+  class RoundedDecoder;
+
   [[nodiscard]] std::size_t dim() const { return model_.config_.embedding_dim; }
   [[nodiscard]] std::size_t head_dim() const { return dim() / model_.config_.num_heads; }
   // Values lie by head, and within a head in rows of sixteen channels.
@@ -209,6 +218,21 @@ class EncodedForAttentionModel final : public EncodedInstance {
   [[nodiscard]] std::size_t value_blocks() const { return model_.config_.num_heads * blocks_per_head(); }
   [[nodiscard]] std::size_t value_index(std::size_t head, std::size_t channel, std::size_t slot) const {
     return ((head * blocks_per_head() + channel / kBlock) * num_nodes_ + slot) * kBlock + channel % kBlock;
+  }
+
+  void pack_floats(const float* projected) {
+    glimpse_keys_ = PackedMatrix::from_columns(projected, 4 * dim(), dim(), num_nodes_);
+    score_keys_ = PackedMatrix::from_columns(projected + 2 * dim(), 4 * dim(), dim(), num_nodes_);
+    glimpse_values_.resize(value_blocks() * num_nodes_ * kBlock);
+    for (std::size_t i = 0; i < num_nodes_; ++i) {
+      const float* row = projected + (4 * i + 1) * dim();
+      for (std::size_t head = 0; head < model_.config_.num_heads; ++head) {
+        for (std::size_t c = 0; c < head_dim(); c += kBlock) {
+          std::copy_n(row + head * head_dim() + c, std::min(kBlock, head_dim() - c),
+                      glimpse_values_.data() + value_index(head, c, i));
+        }
+      }
+    }
   }
 
   void compute_graph_context(const StageObserver& observer) {
@@ -223,30 +247,75 @@ class EncodedForAttentionModel final : public EncodedInstance {
     observer("projection", plain, 3 * dim());
   }
 
-  class Decoder;
+  void observe_step(const StageObserver& observer, std::span<const float> query, std::span<const float> glimpse,
+                    std::span<const float> scores) const {
+    if (!observer) return;
+    observer("query", query, query.size());
+    std::vector<float> projected(dim());
+    model_.glimpse_out_.apply(glimpse.data(), 1, projected.data());
+    observer("glimpse", projected, projected.size());
+    observer("scores", scores, scores.size());
+  }
+
+  template <class Decoder>
+  [[nodiscard]] Rollout roll_out_with(Decoder decoder, const RolloutOptions& options, Rng& rng,
+                                      const StageObserver& observer) const;
 
   const AttentionModel& model_;
   std::size_t num_nodes_;
-  kernels::AlignedVector<float> embeddings_;      // (N, dim)
+  Embeddings all_embeddings_;
+  std::span<const float> embeddings_;           // (N, dim)
+  kernels::AlignedVector<float> last_context_;  // (N, dim)
+  std::vector<float> graph_context_;            // (dim)
+  // Keys and values: these, or those in float below.
+  std::optional<kernels::RoundedNodes> rounded_;
   PackedMatrix glimpse_keys_;                     // dim x N
   PackedMatrix score_keys_;                       // dim x N
   kernels::AlignedVector<float> glimpse_values_;  // see value_index
-  kernels::AlignedVector<float> last_context_;    // (N, dim)
-  std::vector<float> graph_context_;              // (dim)
 };
 
-// The state of one roll-out. The nodes that are left fill slots 0 .. num_left - 1 of copies of keys and values: the
-// last slot moves into the gap of a visited node, so that no mask is needed and the work shrinks with the tour.
-class EncodedForAttentionModel::Decoder {
+// The query of the next step: graph, first and last node, or graph and placeholder before the first step.
+class EncodedForAttentionModel::Query {
  public:
-  explicit Decoder(const EncodedForAttentionModel& instance)
+  explicit Query(const EncodedForAttentionModel& instance)
+      : in_(instance), first_share_(instance.graph_context_), values_(instance.dim()) {
+    set_last(in_.model_.placeholder_.data());
+  }
+
+  [[nodiscard]] std::span<const float> values() const { return values_; }
+
+  void visit(NodeId node) {
+    const std::size_t row = static_cast<std::size_t>(node) * in_.dim();
+    if (!has_first_) {
+      has_first_ = true;
+      in_.model_.first_context_.apply(in_.embeddings_.data() + row, 1, values_.data());
+      kernels::add(first_share_.data(), values_.data(), values_.size());
+    }
+    set_last(in_.last_context_.data() + row);
+  }
+
+ private:
+  void set_last(const float* share) {
+    std::transform(first_share_.begin(), first_share_.end(), share, values_.begin(), std::plus<>());
+  }
+
+  const EncodedForAttentionModel& in_;
+  bool has_first_ = false;
+  std::vector<float> first_share_;  // graph, and the first node once there is one
+  kernels::AlignedVector<float> values_;
+};
+
+// The nodes that are left fill slots 0 .. num_left - 1 of copies of keys and values: the last slot moves into the gap
+// of a visited node, so that no mask is needed and the work shrinks with the tour.
+class EncodedForAttentionModel::FloatDecoder {
+ public:
+  explicit FloatDecoder(const EncodedForAttentionModel& instance)
       : in_(instance),
         glimpse_keys_(instance.glimpse_keys_),
         score_keys_(instance.score_keys_),
         values_(instance.glimpse_values_),
         nodes_(instance.num_nodes_),
         slot_of_(instance.num_nodes_),
-        query_(instance.dim()),
         attention_(instance.model_.config_.num_heads * kernels::padded(instance.num_nodes_)),
         sums_(instance.model_.config_.num_heads),
         glimpse_(instance.dim()),
@@ -255,38 +324,24 @@ class EncodedForAttentionModel::Decoder {
       nodes_[i] = static_cast<NodeId>(i);
       slot_of_[i] = i;
     }
-    first_share_ = in_.graph_context_;
   }
 
-  [[nodiscard]] std::span<const NodeId> nodes() const { return nodes_; }
-  [[nodiscard]] std::size_t slot_of(NodeId node) const { return slot_of_[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] NodeId node(std::size_t slot) const { return nodes_[slot]; }
 
-  /// Scores of all slots for the next step.
-  std::span<const float> scores(const StageObserver& observer) {
-    compute_query();
-    observe(observer, "query", query_, query_.size());
-    compute_glimpse();
-    if (observer) {
-      std::vector<float> projected(in_.dim());
-      in_.model_.glimpse_out_.apply(glimpse_.data(), 1, projected.data());
-      observer("glimpse", projected, projected.size());
-    }
+  void score(std::span<const float> query, const StageObserver& observer) {
+    compute_glimpse(query.data());
     const std::size_t count = nodes_.size();
     kernels::multiply_row(glimpse_.data(), kernels::view_of(score_keys_, 0, in_.dim(), count), scores_.data());
     kernels::clipped_tanh(scores_.data(), count, static_cast<float>(in_.model_.config_.tanh_clip));
-    observe(observer, "scores", std::span(scores_).first(count), count);
-    return std::span(scores_).first(count);
+    in_.observe_step(observer, query, glimpse_, scores());
+  }
+
+  [[nodiscard]] Chooser::Choice choose(const RolloutOptions& options, std::size_t step, Rng& rng) {
+    return chooser_.choose(scores(), nodes_, options, step, rng,
+                           [&](NodeId node) { return slot_of_[static_cast<std::size_t>(node)]; });
   }
 
   void visit(std::size_t slot) {
-    const NodeId node = nodes_[slot];
-    if (last_ < 0) {
-      std::vector<float> share(in_.dim());
-      in_.model_.first_context_.apply(in_.embeddings_.data() + static_cast<std::size_t>(node) * in_.dim(), 1,
-                                      share.data());
-      kernels::add(first_share_.data(), share.data(), share.size());
-    }
-    last_ = node;
     const std::size_t end = nodes_.size() - 1;
     if (slot != end) {
       glimpse_keys_.copy_column(end, slot);
@@ -302,19 +357,14 @@ class EncodedForAttentionModel::Decoder {
   }
 
  private:
-  // Graph, first and last node, or graph and placeholder before the first step.
-  void compute_query() {
-    const float* step = last_ < 0 ? in_.model_.placeholder_.data()
-                                  : in_.last_context_.data() + static_cast<std::size_t>(last_) * in_.dim();
-    for (std::size_t c = 0; c < query_.size(); ++c) query_[c] = first_share_[c] + step[c];
-  }
+  [[nodiscard]] std::span<const float> scores() const { return std::span(scores_).first(nodes_.size()); }
 
-  void compute_glimpse() {
+  void compute_glimpse(const float* query) {
     const std::size_t count = nodes_.size();
     const std::size_t head_dim = in_.head_dim();
     const std::size_t num_heads = in_.model_.config_.num_heads;
     const std::size_t stride = attention_.size() / num_heads;
-    kernels::multiply_heads(query_.data(), kernels::view_of(glimpse_keys_, 0, in_.dim(), count), num_heads, head_dim,
+    kernels::multiply_heads(query, kernels::view_of(glimpse_keys_, 0, in_.dim(), count), num_heads, head_dim,
                             attention_.data(), stride);
     kernels::exponentials_of_rows(attention_.data(), num_heads, stride, count, sums_.data());
     for (std::size_t head = 0; head < num_heads; ++head) {
@@ -332,34 +382,81 @@ class EncodedForAttentionModel::Decoder {
   PackedMatrix glimpse_keys_;
   PackedMatrix score_keys_;
   kernels::AlignedVector<float> values_;
-  std::vector<NodeId> nodes_;         // by slot
-  std::vector<std::size_t> slot_of_;  // by node, while it is left
-  std::vector<float> first_share_;    // of the query: graph, and the first node once there is one
-  NodeId last_ = -1;
-  kernels::AlignedVector<float> query_;
+  std::vector<NodeId> nodes_;                // by slot
+  std::vector<std::size_t> slot_of_;         // by node, while it is left
   kernels::AlignedVector<float> attention_;  // by head
   std::vector<float> sums_;                  // of the weights of a head
   kernels::AlignedVector<float> glimpse_;
   kernels::AlignedVector<float> scores_;
+  Chooser chooser_;
 };
 
-Rollout EncodedForAttentionModel::roll_out(const RolloutOptions& options, Rng& rng,
-                                           const StageObserver& observer) const {
-  check_prefix(options.prefix, num_nodes_);
-  Decoder decoder(*this);
-  Chooser chooser;
+// The same with rounded keys and values.
+class EncodedForAttentionModel::RoundedDecoder {
+ public:
+  RoundedDecoder(const EncodedForAttentionModel& instance, kernels::RoundedDecoder& decoder)
+      : in_(instance), decoder_(decoder) {
+    decoder_.start(*instance.rounded_);
+  }
+
+  [[nodiscard]] NodeId node(std::size_t slot) const { return decoder_.node(slot); }
+
+  void score(std::span<const float> query, const StageObserver& observer) {
+    decoder_.score(query.data());
+    if (!observer) return;
+    std::vector<float> scores;  // of the slots that are not empty
+    for (const float score : decoder_.scores()) {
+      if (!std::isinf(score)) scores.push_back(score);
+    }
+    in_.observe_step(observer, query, decoder_.glimpse(), scores);
+  }
+
+  [[nodiscard]] Chooser::Choice choose(const RolloutOptions& options, std::size_t step, Rng& rng) {
+    const std::size_t slot = choose_slot(options, step, rng);
+    return {slot, decoder_.log_prob(slot)};
+  }
+
+  void visit(std::size_t slot) { decoder_.visit(slot); }
+
+ private:
+  std::size_t choose_slot(const RolloutOptions& options, std::size_t step, Rng& rng) {
+    if (step < options.prefix.size()) return decoder_.slot_of(options.prefix[step]);
+    return options.sample ? decoder_.sample(rng.uniform(), options.temperature) : decoder_.best();
+  }
+
+  const EncodedForAttentionModel& in_;
+  kernels::RoundedDecoder& decoder_;
+};
+
+template <class Decoder>
+Rollout EncodedForAttentionModel::roll_out_with(Decoder decoder, const RolloutOptions& options, Rng& rng,
+                                                const StageObserver& observer) const {
+  Query query(*this);
   Rollout rollout;
   rollout.order.reserve(num_nodes_);
   rollout.log_probs.reserve(num_nodes_);
   for (std::size_t step = 0; step < num_nodes_ && !options.deadline.expired(); ++step) {
-    const std::span<const float> scores = decoder.scores(observer);
-    const Chooser::Choice choice =
-        chooser.choose(scores, decoder.nodes(), options, step, rng, [&](NodeId node) { return decoder.slot_of(node); });
-    rollout.order.push_back(decoder.nodes()[choice.slot]);
+    decoder.score(query.values(), observer);
+    const Chooser::Choice choice = decoder.choose(options, step, rng);
+    const NodeId node = decoder.node(choice.slot);
+    rollout.order.push_back(node);
     rollout.log_probs.push_back(choice.log_prob);
     decoder.visit(choice.slot);
+    query.visit(node);
   }
   return rollout;
+}
+
+Rollout EncodedForAttentionModel::roll_out(const RolloutOptions& options, Rng& rng,
+                                           const StageObserver& observer) const {
+  check_prefix(options.prefix, num_nodes_);
+  if (rounded_) {
+    // An observer might roll out, too.
+    kernels::RoundedDecoder own;
+    kernels::RoundedDecoder& decoder = observer ? own : kernels::scratch<kernels::RoundedDecoder>();
+    return roll_out_with(RoundedDecoder(*this, decoder), options, rng, observer);
+  }
+  return roll_out_with(FloatDecoder(*this), options, rng, observer);
 }
 
 std::unique_ptr<EncodedInstance> AttentionModel::encode(std::span<const Point> points,
@@ -369,7 +466,9 @@ std::unique_ptr<EncodedInstance> AttentionModel::encode(std::span<const Point> p
   if (h.empty()) return nullptr;
   kernels::AlignedVector<float> projected(points.size() * node_projection_.outputs());
   kernels::apply_linear(node_projection_, h.data(), points.size(), projected.data(), options.threads);
-  return std::make_unique<EncodedForAttentionModel>(*this, std::move(h), projected.data(), options.observer);
+  return std::make_unique<EncodedForAttentionModel>(*this,
+                                                    std::make_shared<kernels::AlignedVector<float>>(std::move(h)), 0,
+                                                    points.size(), projected.data(), options.observer);
 }
 
 std::unique_ptr<EncodedInstance> AttentionModel::with_embeddings(std::span<const Point> points,
@@ -380,25 +479,29 @@ std::unique_ptr<EncodedInstance> AttentionModel::with_embeddings(std::span<const
 std::vector<std::unique_ptr<EncodedInstance>> AttentionModel::encode_together(
     std::span<const std::span<const Point>> instances, std::span<const std::span<const float>> embeddings) const {
   const std::size_t dim = config_.embedding_dim;
-  kernels::AlignedVector<float> h;
+  std::size_t num_rows = 0;
   for (std::size_t i = 0; i < instances.size(); ++i) {
     if (instances[i].empty()) throw InputError("attention model: the instance has no nodes");
-    if (embeddings.empty()) continue;
-    if (embeddings[i].size() != instances[i].size() * dim) {
+    if (!embeddings.empty() && embeddings[i].size() != instances[i].size() * dim) {
       throw InternalError("AttentionModel: not one embedding per node");
     }
-    h.insert(h.end(), embeddings[i].begin(), embeddings[i].end());
+    num_rows += instances[i].size();
   }
-  if (embeddings.empty()) h = encode_all(instances);
-  float* projected = kernels::room(kernels::scratch<Projected>().rows, h.size() / dim * node_projection_.outputs());
-  node_projection_.apply(h.data(), h.size() / dim, projected);
+  auto h = std::make_shared<kernels::AlignedVector<float>>();
+  if (embeddings.empty()) {
+    *h = encode_all(instances);
+  } else {
+    h->resize(num_rows * dim);
+    float* to = h->data();
+    for (const std::span<const float> rows : embeddings) to = std::copy(rows.begin(), rows.end(), to);
+  }
+  float* projected = kernels::room(kernels::scratch<Projected>().rows, num_rows * node_projection_.outputs());
+  node_projection_.apply(h->data(), num_rows, projected);
   std::vector<std::unique_ptr<EncodedInstance>> results;
   std::size_t row = 0;
   for (const std::span<const Point> points : instances) {
-    const float* begin = h.data() + row * dim;
     results.push_back(std::make_unique<EncodedForAttentionModel>(
-        *this, kernels::AlignedVector<float>(begin, begin + points.size() * dim),
-        projected + row * node_projection_.outputs(), StageObserver()));
+        *this, h, row, points.size(), projected + row * node_projection_.outputs(), StageObserver()));
     row += points.size();
   }
   return results;
