@@ -5,12 +5,19 @@
 #include <cstring>
 
 #include "puretour/base/vectorize.h"
+#include "puretour/kernels/aligned.h"
+#include "puretour/kernels/scratch.h"
 #include "puretour/kernels/tile_registers.h"
 
 namespace puretour::kernels {
 namespace {
 
 constexpr std::size_t kTileRows = 6;
+
+// Kept from call to call.
+struct LeftApart {
+  AlignedVector<float> numbers;
+};
 
 PURETOUR_VECTORISED void round_row_plain(const float* row, std::size_t count, std::uint16_t* out) {
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::uint16_t>(bfloat16_bits(row[i]));
@@ -184,6 +191,70 @@ __attribute__((target("avx512f,avx512bw,avx512bf16"), always_inline)) inline voi
   for (std::size_t r = 0; r < kRows; ++r) _mm512_mask_storeu_ps(t.out + r * t.out_stride, mask, sums[r]);
 }
 
+// Intel's CPUs take two cycles for that instruction, in which they could do four products and sums of floats: there
+// pairs are better taken apart. (AMD's take one.)
+bool pairs_are_slow() {
+  static const bool result = __builtin_cpu_is("intel") != 0;
+  return result;
+}
+
+// The numbers of rows of pairs, without gaps.
+PURETOUR_TILE_TARGET void take_apart(const std::uint32_t* pairs, std::size_t stride, std::size_t num_rows,
+                                     std::size_t num_pairs, float* out) {
+  constexpr std::size_t kPairs = kBlock / 2;
+  for (std::size_t r = 0; r < num_rows; ++r) {
+    const std::uint32_t* row = pairs + r * stride;
+    std::size_t k = 0;
+    for (; k + kPairs <= num_pairs; k += kPairs, out += kBlock) {
+      const __m256i numbers = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + k));
+      _mm512_storeu_si512(out, _mm512_maskz_slli_epi32(kAll, _mm512_maskz_cvtepu16_epi32(kAll, numbers), 16));
+    }
+    for (; k < num_pairs; ++k) {
+      *out++ = std::bit_cast<float>(row[k] << 16U);
+      *out++ = std::bit_cast<float>(row[k] & 0xFFFF0000U);
+    }
+  }
+}
+
+// run_native_tile() of a left factor that was taken apart.
+template <std::size_t kRows>
+PURETOUR_TILE_INLINE void run_apart_tile(const Tile& t, const float* left) {
+  const auto mask = static_cast<__mmask16>((1U << t.columns) - 1U);
+  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000U));
+  const std::size_t stride = 2 * t.num_pairs;
+  __m512 sums[kRows];
+  for (std::size_t r = 0; r < kRows; ++r) {
+    sums[r] = t.start == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, t.start + r * t.start_stride);
+  }
+  for (std::size_t k = 0; k < t.num_pairs; ++k) {
+    const __m512i pairs = _mm512_loadu_si512(t.right + k * t.right_step);
+    const __m512 first = _mm512_castsi512_ps(_mm512_maskz_slli_epi32(kAll, pairs, 16));
+    const __m512 second = _mm512_castsi512_ps(_mm512_and_si512(pairs, upper));
+    for (std::size_t r = 0; r < kRows; ++r) {
+      sums[r] = _mm512_fmadd_ps(_mm512_set1_ps(left[r * stride + 2 * k]), first, sums[r]);
+    }
+    for (std::size_t r = 0; r < kRows; ++r) {
+      sums[r] = _mm512_fmadd_ps(_mm512_set1_ps(left[r * stride + 2 * k + 1]), second, sums[r]);
+    }
+  }
+  for (std::size_t r = 0; r < kRows; ++r) _mm512_mask_storeu_ps(t.out + r * t.out_stride, mask, sums[r]);
+}
+
+// All tiles of rows x one panel.
+PURETOUR_TILE_TARGET void run_apart_panel(Tile t, const float* left, std::size_t num_rows) {
+  constexpr std::size_t kRows = 12;
+  const auto run = [&]<std::size_t kCount>() PURETOUR_TILE_LAMBDA {
+    run_apart_tile<kCount>(t, left);
+    left += kCount * 2 * t.num_pairs;
+    t.out += kCount * t.out_stride;
+    if (t.start != nullptr) t.start += kCount * t.start_stride;
+    num_rows -= kCount;
+  };
+  while (num_rows >= kRows) run.template operator()<kRows>();
+  while (num_rows >= 4) run.template operator()<4>();
+  while (num_rows > 0) run.template operator()<1>();
+}
+
 // All tiles of rows x one panel.
 __attribute__((target("avx512f,avx512bw,avx512bf16"))) void run_native_panel(Tile t, std::size_t num_rows) {
   while (num_rows >= kTileRows) {
@@ -343,11 +414,32 @@ void turn_pairs(const std::uint32_t* pairs, std::size_t num_pairs, std::size_t c
 
 void multiply_pairs(const PairProduct& p) {
   if (active_isa() >= Isa::kAmx && p.num_pairs % kTilePairs == 0) return multiply_tiles(p);
+  const float* apart = nullptr;
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::kAvx512Bf16 && pairs_are_slow()) {
+    float* memory = room(scratch<LeftApart>().numbers, 2 * p.num_rows * p.num_pairs);
+    take_apart(p.left, p.left_stride, p.num_rows, p.num_pairs, memory);
+    apart = memory;
+  }
+#endif
   for (std::size_t c = 0; c < p.columns; c += kBlock) {
-    run_panel({p.left, p.left_stride, p.right + c / kBlock * p.panel_stride, p.right_step, p.num_pairs,
-               p.start == nullptr ? nullptr : p.start + c, p.start_stride, p.out + c, p.out_stride,
-               std::min(kBlock, p.columns - c)},
-              p.num_rows);
+    const Tile tile{p.left,
+                    p.left_stride,
+                    p.right + c / kBlock * p.panel_stride,
+                    p.right_step,
+                    p.num_pairs,
+                    p.start == nullptr ? nullptr : p.start + c,
+                    p.start_stride,
+                    p.out + c,
+                    p.out_stride,
+                    std::min(kBlock, p.columns - c)};
+#if defined(__x86_64__)
+    if (apart != nullptr) {
+      run_apart_panel(tile, apart, p.num_rows);
+      continue;
+    }
+#endif
+    run_panel(tile, p.num_rows);
   }
 }
 

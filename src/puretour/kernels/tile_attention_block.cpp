@@ -45,7 +45,7 @@ PURETOUR_TILE_INLINE void for_blocks_of_rows(std::size_t num_rows, const Use& us
 
 // Products of blocks one after the other. Each is turned, by turn(block) of what it was given with, while the next one
 // is multiplied.
-template <class Blocks, class Turn>
+template <class Turn>
 class Line {
  public:
   PURETOUR_TILE_INLINE Line(Workspace& work, Upcoming& upcoming) : upcoming_(upcoming) {
@@ -55,9 +55,9 @@ class Line {
   PURETOUR_TILE_INLINE void multiply(const std::uint32_t* left, const Linear& linear, std::size_t first_column,
                                      std::size_t num_rows, const Turn& turn) {
     const BlockProduct product = block_of(left, linear, first_column, next_, num_rows);
-    Blocks::multiply(product, [&]() PURETOUR_TILE_LAMBDA { upcoming_.fetch(kLinesPerStep); });
+    TileBlocks::multiply(product, [&]() PURETOUR_TILE_LAMBDA { upcoming_.fetch(kLinesPerStep); });
     finish();
-    Blocks::store(product);
+    TileBlocks::store(product);
     std::swap(next_, last_);
     turn_ = turn;
     is_waiting_ = true;
@@ -127,12 +127,11 @@ struct WriteRows {
 };
 
 // out[r] = rows[r] . linear + residual[r], 32 columns at a time.
-template <class Blocks>
 PURETOUR_TILE_INLINE void project(const std::uint32_t* rows, std::size_t num_rows, const Linear& linear,
                                   const float* residual, float* out, Upcoming& upcoming, Workspace& work) {
   const std::size_t columns = linear.outputs();
   const std::size_t stride = spread_stride(linear.rounded.num_pairs());
-  Line<Blocks, WriteRows> line(work, upcoming);
+  Line<WriteRows> line(work, upcoming);
   for (std::size_t c = 0; c < columns; c += kSide) {
     for_blocks_of_rows(num_rows, [&](std::size_t r, std::size_t count, std::size_t height) PURETOUR_TILE_LAMBDA {
       const std::size_t at = r * columns + c;
@@ -145,7 +144,6 @@ PURETOUR_TILE_INLINE void project(const std::uint32_t* rows, std::size_t num_row
 
 constexpr float kLog2E = 1.44269504F;
 
-template <class Blocks, class Heads>
 PURETOUR_TILE_TARGET void forward_group(const AttentionBlock& block, std::size_t num_rows, const float* x,
                                         const float* residual, float* out, Upcoming& upcoming, Workspace& work) {
   const std::size_t dim = block.shape.dim();
@@ -156,7 +154,7 @@ PURETOUR_TILE_TARGET void forward_group(const AttentionBlock& block, std::size_t
   work.heads.reserve(num_rows, num_rows, false);
   round_rows(x, dim, num_rows, dim, x_rows, stride, dim / 2);
   for (std::size_t first = 0; first < dim; first += kSide) {
-    Line<Blocks, FillForms> line(work, upcoming);
+    Line<FillForms> line(work, upcoming);
     for (const Part part : {Part::kQuery, Part::kKey, Part::kValue}) {
       for_blocks_of_rows(num_rows, [&](std::size_t r, std::size_t count, std::size_t height) PURETOUR_TILE_LAMBDA {
         line.multiply(x_rows + r * stride, block.project_in, static_cast<std::size_t>(part) * dim + first, height,
@@ -166,7 +164,7 @@ PURETOUR_TILE_TARGET void forward_group(const AttentionBlock& block, std::size_t
     line.finish();
     for (std::size_t head = 0; head < 2; ++head) {
       for_query_blocks(group, [&](const QueryRange& queries) PURETOUR_TILE_LAMBDA {
-        attend<Heads>(head, queries, work.heads);
+        attend<TileHeads>(head, queries, work.heads);
         std::uint32_t* rows = attended_rows + queries.begin * stride + (first + head * kHeadDim) / 2;
         queries.for_panels([&](std::size_t begin, std::size_t count) PURETOUR_TILE_LAMBDA {
           __m512 of_panel[kBlock];
@@ -179,7 +177,7 @@ PURETOUR_TILE_TARGET void forward_group(const AttentionBlock& block, std::size_t
       });
     }
   }
-  project<Blocks>(attended_rows, num_rows, block.project_out, residual, out, upcoming, work);
+  project(attended_rows, num_rows, block.project_out, residual, out, upcoming, work);
 }
 
 // Where the rows of the groups of a call are.
@@ -232,7 +230,6 @@ PURETOUR_TILE_INLINE void put_gradients(const float* sums, std::size_t num_rows,
   }
 }
 
-template <class Blocks, class Heads>
 PURETOUR_TILE_TARGET void backward_group(const AttentionBlock& block, const TransposedAttentionBlock& transposed,
                                          const Layout& layout, std::size_t first_row, std::size_t num_rows,
                                          const float* x, const float* incoming, bool residual_is_x, float* outgoing,
@@ -246,7 +243,7 @@ PURETOUR_TILE_TARGET void backward_group(const AttentionBlock& block, const Tran
   round_columns(x, dim, num_rows, dim, work.x_columns.data() + first_row / 2, layout.column_stride);
   put_panels(incoming, num_rows, dim, first_row, layout, work.incoming_panels.data());
   for (std::size_t first = 0; first < dim; first += kSide) {
-    Line<Blocks, FillForms> line(work, upcoming);
+    Line<FillForms> line(work, upcoming);
     for (const Part part : {Part::kQuery, Part::kKey, Part::kValue}) {
       for_blocks_of_rows(num_rows, [&](std::size_t r, std::size_t count, std::size_t height) PURETOUR_TILE_LAMBDA {
         line.multiply(work.x_rows.data() + r * stride, block.project_in, static_cast<std::size_t>(part) * dim + first,
@@ -260,7 +257,7 @@ PURETOUR_TILE_TARGET void backward_group(const AttentionBlock& block, const Tran
     line.finish();
     for (std::size_t head = 0; head < 2; ++head) {
       for_query_blocks(group, [&](const QueryRange& queries) PURETOUR_TILE_LAMBDA {
-        attend_gradient<Heads>(head, queries, block.shape.scale, true, work.heads);
+        attend_gradient<TileHeads>(head, queries, block.shape.scale, true, work.heads);
         queries.for_panels([&](std::size_t begin, std::size_t count) PURETOUR_TILE_LAMBDA {
           __m512 of_panel[kBlock];
           turn_panel(work.heads.turned_queries + begin, of_panel);
@@ -279,11 +276,10 @@ PURETOUR_TILE_TARGET void backward_group(const AttentionBlock& block, const Tran
     put_gradients(work.heads.key_sums, num_rows, dim + first, first_row, gradient_stride, layout, work);
     put_gradients(work.heads.value_sums, num_rows, 2 * dim + first, first_row, gradient_stride, layout, work);
   }
-  project<Blocks>(work.gradient_rows.data() + first_row * gradient_stride, num_rows, transposed.project_in,
-                  residual_is_x ? incoming : nullptr, outgoing, upcoming, work);
+  project(work.gradient_rows.data() + first_row * gradient_stride, num_rows, transposed.project_in,
+          residual_is_x ? incoming : nullptr, outgoing, upcoming, work);
 }
 
-template <class Blocks, class Heads>
 PURETOUR_TILE_TARGET void backward(const AttentionBlock& block, const TransposedAttentionBlock& transposed,
                                    std::span<const Group> groups, const float* x, const float* out_gradient,
                                    bool residual_is_x, float* x_gradient, Upcoming& upcoming, Workspace& work) {
@@ -303,8 +299,8 @@ PURETOUR_TILE_TARGET void backward(const AttentionBlock& block, const Transposed
   std::size_t first_row = 0;
   for (const Group& group : groups) {
     const std::size_t at = group.query_begin * dim;
-    backward_group<Blocks, Heads>(block, transposed, layout, first_row, group.num_queries, x + at, out_gradient + at,
-                                  residual_is_x, x_gradient + at, upcoming, work);
+    backward_group(block, transposed, layout, first_row, group.num_queries, x + at, out_gradient + at, residual_is_x,
+                   x_gradient + at, upcoming, work);
     first_row += padded(group.num_queries);
   }
   if (first_row < layout.num_rows) {  // of x_columns, the last group has cleared what is behind it
@@ -315,19 +311,20 @@ PURETOUR_TILE_TARGET void backward(const AttentionBlock& block, const Transposed
   }
   const auto fetch = [&]() PURETOUR_TILE_LAMBDA { upcoming.fetch(2); };
   for (std::size_t c = 0; c < 3 * dim; c += kSide) {
-    work.in_sums.add<Blocks>(work.x_columns.data(), layout.column_stride,
-                             work.gradient_panels.data() + c * layout.num_pairs, layout.num_pairs, c, fetch);
+    work.in_sums.add<TileBlocks>(work.x_columns.data(), layout.column_stride,
+                                 work.gradient_panels.data() + c * layout.num_pairs, layout.num_pairs, c, fetch);
   }
   for (std::size_t c = 0; c < dim; c += kSide) {
-    work.out_sums.add<Blocks>(work.attended_columns.data(), layout.column_stride,
-                              work.incoming_panels.data() + c * layout.num_pairs, layout.num_pairs, c, fetch);
+    work.out_sums.add<TileBlocks>(work.attended_columns.data(), layout.column_stride,
+                                  work.incoming_panels.data() + c * layout.num_pairs, layout.num_pairs, c, fetch);
   }
 }
 
 }  // namespace
 
 bool tiles_take(const AttentionBlock& block) {
-  return tiles_take(block.shape) && is_in_blocks(block.project_in) && is_in_blocks(block.project_out);
+  return active_isa() >= Isa::kAmx && tiles_take(block.shape) && is_in_blocks(block.project_in) &&
+         is_in_blocks(block.project_out);
 }
 
 void tile_attention_block(const AttentionBlock& block, std::span<const Group> groups, const float* x,
@@ -337,11 +334,7 @@ void tile_attention_block(const AttentionBlock& block, std::span<const Group> gr
   for (const Group& group : groups) {
     const std::size_t at = group.query_begin * block.shape.dim();
     const float* added = residual == nullptr ? nullptr : residual + at;
-    if (active_isa() >= Isa::kAmx) {
-      forward_group<TileBlocks, TileHeads>(block, group.num_queries, x + at, added, out + at, upcoming, work);
-    } else {
-      forward_group<RegisterBlocks, RegisterHeads>(block, group.num_queries, x + at, added, out + at, upcoming, work);
-    }
+    forward_group(block, group.num_queries, x + at, added, out + at, upcoming, work);
   }
 }
 
@@ -356,12 +349,7 @@ void tile_attention_block_gradient(const AttentionBlock& block, const Transposed
                                    bool residual_is_x, float* x_gradient, Upcoming& upcoming) {
   const MatrixUnitInUse in_use;
   auto& work = scratch<Workspace>();
-  if (active_isa() >= Isa::kAmx) {
-    return backward<TileBlocks, TileHeads>(block, transposed, groups, x, out_gradient, residual_is_x, x_gradient,
-                                           upcoming, work);
-  }
-  backward<RegisterBlocks, RegisterHeads>(block, transposed, groups, x, out_gradient, residual_is_x, x_gradient,
-                                          upcoming, work);
+  backward(block, transposed, groups, x, out_gradient, residual_is_x, x_gradient, upcoming, work);
 }
 
 void end_tile_attention_block_gradient(const AttentionBlockGradient& sums) {

@@ -12,7 +12,8 @@
 
 namespace puretour::kernels {
 
-/// Whether the layers are rounded and of a suitable width, and this CPU has the instructions.
+/// Whether the layers are rounded and of a suitable width, and this CPU has a matrix unit. Every group is padded to
+/// whole tiles, which costs more than it saves where products are slower.
 bool tiles_take(const AttentionBlock& block);
 
 /// As attention_block() and AttentionBlockGradientPass::add(), for a few groups. Between begin() and end() the
