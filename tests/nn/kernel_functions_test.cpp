@@ -602,15 +602,14 @@ TEST(KernelFunctions, DecodersOfTours) {
       const std::int64_t tours = pointerformer ? 5 : 2;
       DecoderForm form;
       form.first_step = pointerformer ? 1 : 0;
-      form.shares.first = kWidth;
-      form.shares.last = 2 * kWidth;
-      form.shares.score_key = 3 * kWidth;
+      form.shares.last = 0;
+      form.shares.score_key = kWidth;
       form.pointer = {kWidth, 0.2F, 10.0F, pointerformer ? 1e-3F : 0.0F};
       if (pointerformer) {
-        form.shares.visited = 4 * kWidth;
+        form.shares.visited = 2 * kWidth;
       } else {
-        form.shares.glimpse_key = 4 * kWidth;
-        form.shares.glimpse_value = 5 * kWidth;
+        form.shares.glimpse_key = 2 * kWidth;
+        form.shares.glimpse_value = 3 * kWidth;
         form.glimpse = {2, 16, 0.25F};
       }
       const StepsOfTours steps(random_tours(instances, tours, nodes), form.first_step);
@@ -650,7 +649,14 @@ TEST(KernelFunctions, DecodersOfTours) {
       const Tensor coefficients = torch::rand({instances, tours, nodes - form.first_step}, torch::kFloat32);
       for (const Precision precision : kPrecisions) {
         const auto weights_of = [&](const auto& t) {
-          return DecoderWeights{t[1], pointerformer ? Tensor() : t[2], pointerformer ? Tensor() : t[3], precision,
+          return DecoderWeights{t[1].narrow(0, 2 * kDim, 4 * kDim),
+                                t[1].narrow(0, 0, kDim),
+                                t[1].narrow(0, kDim, kDim),
+                                pointerformer ? Tensor() : t[2],
+                                pointerformer ? Tensor() : t[3],
+                                precision,
+                                precision,
+                                precision,
                                 precision};
         };
         const std::string name = fmt::format("{}, {} nodes, {}", pointerformer ? "Pointerformer" : "attention model",

@@ -25,8 +25,15 @@ struct Workspace {
   AlignedVector<float> projected_gradient;
   AlignedVector<float> glimpse_gradient;
   AlignedVector<float> query_gradient;
-  AlignedVector<float> graph;   // mean of an instance
   AlignedVector<float> steady;  // what the queries of a tour have in common
+  // Of all instances, and of all tours:
+  AlignedVector<float> means;  // of embeddings
+  AlignedVector<float> graphs;
+  AlignedVector<float> graph_gradients;
+  AlignedVector<float> first_embeddings;
+  AlignedVector<float> firsts;
+  AlignedVector<float> first_gradients;
+  AlignedVector<float> handed_back;  // what the gradients of a few of them are for embeddings
 };
 
 // Tours first_tour .. first_tour + num_tours - 1 of all instances, with their steps as rows numbered from 0 on. Their
@@ -93,28 +100,46 @@ struct Shares {
 
   [[nodiscard]] Number* of(std::size_t tour, std::size_t node, std::size_t begin) const {
     const std::size_t row = (tour / decoder.num_tours - chunk.first_instance) * decoder.num_nodes + node;
-    return data + row * decoder.shares.num_columns() + begin;
+    return data + row * decoder.to_shares.map->outputs() + begin;
   }
 };
 
-void compute_queries(const TourDecoder& decoder, const float* placeholder, const Chunk& chunk, Workspace& work) {
+// Shares of the nodes of some instances, and what comes from the mean of their embeddings.
+void take_instances(const TourDecoder& decoder, const float* embeddings, std::size_t first, std::size_t count,
+                    Workspace& work) {
+  const std::size_t dim = decoder.pointer.dim;
+  const std::size_t rows = count * decoder.num_nodes;
+  const float* row = embeddings + first * decoder.num_nodes * dim;
+  decoder.to_shares.map->apply(row, rows, room(work.shares, rows * decoder.to_shares.map->outputs()));
+  const float factor = 1 / static_cast<float>(decoder.num_nodes);
+  for (std::size_t instance = first; instance < first + count; ++instance) {
+    float* mean = work.means.data() + instance * dim;
+    std::fill_n(mean, dim, 0.0F);
+    for (std::size_t node = 0; node < decoder.num_nodes; ++node, row += dim) add(mean, row, dim);
+    for (std::size_t c = 0; c < dim; ++c) mean[c] *= factor;
+  }
+  decoder.to_graph.map->apply(work.means.data() + first * dim, count, work.graphs.data() + first * dim);
+}
+
+void compute_queries(const TourDecoder& decoder, const float* embeddings, const float* placeholder, const Chunk& chunk,
+                     Workspace& work) {
   const std::size_t dim = decoder.pointer.dim;
   const Shares<const float> shares{decoder, chunk, work.shares.data()};
   float* query = room(work.queries, chunk.num_tours * decoder.num_steps() * dim);
-  float* graph = room(work.graph, dim);
   float* steady = room(work.steady, dim);
+  float* first_embeddings = work.first_embeddings.data() + chunk.first_tour * dim;
+  for (std::size_t i = 0; i < chunk.num_tours; ++i) {
+    const std::size_t tour = chunk.first_tour + i;
+    const auto node = static_cast<std::size_t>(decoder.tours[tour * decoder.num_nodes]);
+    std::copy_n(embeddings + (tour / decoder.num_tours * decoder.num_nodes + node) * dim, dim,
+                first_embeddings + i * dim);
+  }
+  decoder.to_first.map->apply(first_embeddings, chunk.num_tours, work.firsts.data() + chunk.first_tour * dim);
   for (std::size_t tour = chunk.first_tour; tour < chunk.first_tour + chunk.num_tours; ++tour) {
     const std::int32_t* order = decoder.tours.data() + tour * decoder.num_nodes;
-    if (tour == chunk.first_tour || tour % decoder.num_tours == 0) {
-      std::fill_n(graph, dim, 0.0F);
-      for (std::size_t node = 0; node < decoder.num_nodes; ++node) {
-        add(graph, shares.of(tour, node, decoder.shares.graph), dim);
-      }
-      const float factor = 1 / static_cast<float>(decoder.num_nodes);
-      for (std::size_t c = 0; c < dim; ++c) graph[c] *= factor;
-    }
+    const float* graph = work.graphs.data() + tour / decoder.num_tours * dim;
     std::copy_n(graph, dim, steady);
-    add(steady, shares.of(tour, static_cast<std::size_t>(order[0]), decoder.shares.first), dim);
+    add(steady, work.firsts.data() + tour * dim, dim);
     for (std::size_t t = decoder.first_step; t < decoder.num_nodes; ++t, query += dim) {
       if (t == 0) {
         std::copy_n(graph, dim, query);
@@ -129,18 +154,17 @@ void compute_queries(const TourDecoder& decoder, const float* placeholder, const
   }
 }
 
-// From work.query_gradient to the gradients of the shares.
+// From work.query_gradient to the gradients of all that queries are made of.
 void hand_back_queries(const TourDecoder& decoder, const Chunk& chunk, float* placeholder, Workspace& work) {
   const std::size_t dim = decoder.pointer.dim;
   const std::size_t num_steps = decoder.num_steps();
   const Shares<float> gradients{decoder, chunk, work.share_gradients.data()};
-  float* graph = room(work.graph, dim);
-  float* steady = room(work.steady, dim);
-  std::fill_n(graph, dim, 0.0F);
   for (std::size_t i = 0; i < chunk.num_tours; ++i) {
     const std::size_t tour = chunk.first_tour + i;
     const std::int32_t* order = decoder.tours.data() + tour * decoder.num_nodes;
     const float* rows = work.query_gradient.data() + i * num_steps * dim;
+    float* graph = work.graph_gradients.data() + tour / decoder.num_tours * dim;
+    float* steady = work.first_gradients.data() + tour * dim;
     std::fill_n(steady, dim, 0.0F);
     // From the last step back: a visited node has a share in all queries behind it.
     for (std::size_t t = decoder.num_nodes; t-- > decoder.first_step;) {
@@ -155,16 +179,37 @@ void hand_back_queries(const TourDecoder& decoder, const Chunk& chunk, float* pl
       add(gradients.of(tour, before, decoder.shares.last), of_query, dim);
       if (decoder.shares.visited) add(gradients.of(tour, before, *decoder.shares.visited), steady, dim);
     }
-    add(gradients.of(tour, static_cast<std::size_t>(order[0]), decoder.shares.first), steady, dim);
     add(graph, steady, dim);
-    if (i + 1 < chunk.num_tours && (tour + 1) % decoder.num_tours != 0) continue;
-    const float factor = 1 / static_cast<float>(decoder.num_nodes);
-    for (std::size_t c = 0; c < dim; ++c) graph[c] *= factor;
-    for (std::size_t node = 0; node < decoder.num_nodes; ++node) {
-      add(gradients.of(tour, node, decoder.shares.graph), graph, dim);
-    }
-    std::fill_n(graph, dim, 0.0F);
   }
+}
+
+// Adds to the gradients of the embeddings of some instances what comes through means and first nodes.
+void hand_back_instances(const TourDecoder& decoder, std::size_t first, std::size_t count, float* embedding_gradient,
+                         Workspace& work) {
+  const std::size_t dim = decoder.pointer.dim;
+  const std::size_t first_tour = first * decoder.num_tours;
+  const std::size_t num_tours = count * decoder.num_tours;
+  float* handed_back = room(work.handed_back, std::max(count, num_tours) * dim);
+  decoder.to_graph.transposed->apply(work.graph_gradients.data() + first * dim, count, handed_back);
+  const float factor = 1 / static_cast<float>(decoder.num_nodes);
+  for (std::size_t i = 0; i < count * dim; ++i) handed_back[i] *= factor;
+  for (std::size_t row = 0; row < count * decoder.num_nodes; ++row) {
+    add(embedding_gradient + (first * decoder.num_nodes + row) * dim, handed_back + row / decoder.num_nodes * dim, dim);
+  }
+  decoder.to_first.transposed->apply(work.first_gradients.data() + first_tour * dim, num_tours, handed_back);
+  for (std::size_t i = 0; i < num_tours; ++i) {
+    const std::size_t tour = first_tour + i;
+    const auto node = static_cast<std::size_t>(decoder.tours[tour * decoder.num_nodes]);
+    add(embedding_gradient + (tour / decoder.num_tours * decoder.num_nodes + node) * dim, handed_back + i * dim, dim);
+  }
+}
+
+// Room for what there is of all instances and tours.
+void reserve(const TourDecoder& decoder, Workspace& work) {
+  const std::size_t of_instances = decoder.num_instances * decoder.pointer.dim;
+  const std::size_t of_tours = of_instances * decoder.num_tours;
+  for (auto* rows : {&work.means, &work.graphs, &work.graph_gradients}) room(*rows, of_instances);
+  for (auto* rows : {&work.first_embeddings, &work.firsts, &work.first_gradients}) room(*rows, of_tours);
 }
 
 }  // namespace
@@ -173,22 +218,22 @@ void TourDecoder::log_probs(const float* embeddings, const float* placeholder, f
   const std::size_t dim = pointer.dim;
   const MatrixUnitInUse in_use;
   auto& work = scratch<Workspace>();
+  reserve(*this, work);
   const auto begin = [&](std::size_t first, std::size_t count) {
-    const std::size_t rows = count * num_nodes;
-    shares.map->apply(embeddings + first * num_nodes * dim, rows, room(work.shares, rows * shares.num_columns()));
+    take_instances(*this, embeddings, first, count, work);
   };
   const auto use = [&](const Chunk& chunk) {
     const std::size_t first_row = chunk.first_tour * num_steps();
     const std::size_t rows = chunk.num_tours * num_steps();
-    const auto column = [&](std::size_t c) { return Rows{work.shares.data() + c, shares.num_columns()}; };
-    compute_queries(*this, placeholder, chunk, work);
+    const auto column = [&](std::size_t c) { return Rows{work.shares.data() + c, to_shares.map->outputs()}; };
+    compute_queries(*this, embeddings, placeholder, chunk, work);
     const float* queries = work.queries.data();
     if (glimpse) {
       float* seen = room(work.glimpses, rows * dim);
       group_attention(chunk.steps, glimpse->shape, {queries, dim}, column(*shares.glimpse_key),
                       column(*shares.glimpse_value), {seen, dim}, precision);
       float* projected = room(work.projected, rows * dim);
-      glimpse->out->apply(seen, rows, projected);
+      glimpse->out.map->apply(seen, rows, projected);
       queries = projected;
     }
     pointer_log_probs(chunk.choices, pointer, {queries, dim}, column(shares.score_key), results + first_row, precision);
@@ -199,13 +244,15 @@ void TourDecoder::log_probs(const float* embeddings, const float* placeholder, f
 void TourDecoder::gradient(const float* embeddings, const float* placeholder, const float* incoming,
                            const Gradients& gradients, float* results) const {
   const std::size_t dim = pointer.dim;
-  const std::size_t columns = shares.num_columns();
+  const std::size_t columns = to_shares.map->outputs();
   const auto add_product = precision == Precision::kFloat ? add_transposed_product : add_transposed_product_bfloat16;
   const MatrixUnitInUse in_use;
   auto& work = scratch<Workspace>();
+  reserve(*this, work);
+  std::fill_n(work.graph_gradients.data(), num_instances * dim, 0.0F);
   const auto begin = [&](std::size_t first, std::size_t count) {
     const std::size_t rows = count * num_nodes;
-    shares.map->apply(embeddings + first * num_nodes * dim, rows, room(work.shares, rows * columns));
+    take_instances(*this, embeddings, first, count, work);
     std::fill_n(room(work.share_gradients, rows * columns), rows * columns, 0.0F);
   };
   const auto use = [&](const Chunk& chunk) {
@@ -213,7 +260,7 @@ void TourDecoder::gradient(const float* embeddings, const float* placeholder, co
     const std::size_t rows = chunk.num_tours * num_steps();
     const auto column = [&](std::size_t c) { return Rows{work.shares.data() + c, columns}; };
     const auto of_column = [&](std::size_t c) { return MutableRows{work.share_gradients.data() + c, columns}; };
-    compute_queries(*this, placeholder, chunk, work);
+    compute_queries(*this, embeddings, placeholder, chunk, work);
     const Rows queries{work.queries.data(), dim};
     float* of_queries = room(work.query_gradient, rows * dim);
     const auto choose = [&](Rows by, float* gradient_of_by) {
@@ -231,9 +278,9 @@ void TourDecoder::gradient(const float* embeddings, const float* placeholder, co
     float* of_seen = room(work.glimpse_gradient, rows * dim);
     group_attention(chunk.steps, glimpse->shape, queries, column(*shares.glimpse_key), column(*shares.glimpse_value),
                     {seen, dim}, precision);
-    glimpse->out->apply(seen, rows, projected);
+    glimpse->out.map->apply(seen, rows, projected);
     choose({projected, dim}, of_projected);
-    glimpse->transposed_out->apply(of_projected, rows, of_seen);
+    glimpse->out.transposed->apply(of_projected, rows, of_seen);
     add_product(of_projected, dim, dim, seen, dim, dim, rows, gradients.out_weight, dim);
     group_attention_gradient(chunk.steps, glimpse->shape, queries, column(*shares.glimpse_key),
                              column(*shares.glimpse_value), {of_seen, dim}, {of_queries, dim},
@@ -243,11 +290,16 @@ void TourDecoder::gradient(const float* embeddings, const float* placeholder, co
   const auto end = [&](std::size_t first, std::size_t count) {
     const std::size_t rows = count * num_nodes;
     const std::size_t offset = first * num_nodes * dim;
-    shares.transposed->apply(work.share_gradients.data(), rows, gradients.embeddings + offset);
+    to_shares.transposed->apply(work.share_gradients.data(), rows, gradients.embeddings + offset);
+    hand_back_instances(*this, first, count, gradients.embeddings, work);
     add_product(work.share_gradients.data(), columns, columns, embeddings + offset, dim, dim, rows,
                 gradients.shares_weight, dim);
   };
   for_chunks(*this, begin, use, end);
+  add_product(work.graph_gradients.data(), dim, dim, work.means.data(), dim, dim, num_instances, gradients.graph_weight,
+              dim);
+  add_product(work.first_gradients.data(), dim, dim, work.first_embeddings.data(), dim, dim, num_instances * num_tours,
+              gradients.first_weight, dim);
 }
 
 }  // namespace puretour::kernels

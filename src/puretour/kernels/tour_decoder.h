@@ -3,12 +3,12 @@
 // Every node has shares of what its instance's tours are decoded with, all linear in its embedding and side by side in
 // one row. Before step t a tour has the query
 //
-//   mean of `graph` of all nodes + `first` of its first node + `last` of the node before t
-//     + sum of `visited` of all nodes before t (Pointerformer),
+//   `graph` of the mean of all embeddings + `first` of that of its first node + `last` share of the node before t
+//     + sum of `visited` shares of all nodes before t (Pointerformer),
 //
-// and before there is a node (attention model): mean of `graph` + placeholder. With a glimpse the query attends to the
-// nodes that are left, by their `glimpse_key` and `glimpse_value`, and what it sees, projected, is the new query. It is
-// compared with the `score_key` of the nodes that are left; see pointer.h.
+// and before there is a node (attention model): `graph` of the mean + placeholder. With a glimpse the query attends to
+// the nodes that are left, by their `glimpse_key` and `glimpse_value`, and what it sees, projected, is the new query.
+// It is compared with the `score_key` of the nodes that are left; see pointer.h.
 //
 // A few instances and tours at a time: for up to about 200 nodes, shares, queries, scores and their gradients never
 // leave the cache.
@@ -26,32 +26,33 @@
 
 namespace puretour::kernels {
 
-/// Where in the row of a node its shares begin, and how they are made.
+/// A linear map for both ways.
+struct LinearMap {
+  const Linear* map = nullptr;
+  const Linear* transposed = nullptr;
+};
+
+/// Where in the row of a node its shares begin.
 struct NodeShares {
-  std::size_t graph = 0;
-  std::size_t first = 0;
   std::size_t last = 0;
   std::size_t score_key = 0;
   std::optional<std::size_t> visited;
   std::optional<std::size_t> glimpse_key;  // with a glimpse only, as the next
   std::optional<std::size_t> glimpse_value;
-  const Linear* map = nullptr;         // from embeddings to shares
-  const Linear* transposed = nullptr;  // the way back
-
-  [[nodiscard]] std::size_t num_columns() const { return map->outputs(); }
 };
 
-/// From the glimpse to the query of the choice, for both ways.
-struct GlimpseProjection {
+struct Glimpse {
   AttentionShape shape;
-  const Linear* out = nullptr;
-  const Linear* transposed_out = nullptr;
+  LinearMap out;  // to the query of the choice
 };
 
 struct TourDecoder {
   NodeShares shares;
+  LinearMap to_shares;  // from embeddings, as the next two
+  LinearMap to_graph;
+  LinearMap to_first;
   PointerShape pointer;
-  std::optional<GlimpseProjection> glimpse;
+  std::optional<Glimpse> glimpse;
   Precision precision = Precision::kFloat;
 
   std::size_t num_instances = 0;
@@ -75,6 +76,8 @@ struct TourDecoder {
   struct Gradients {
     float* embeddings = nullptr;     // written
     float* shares_weight = nullptr;  // added, as the others: [outputs][inputs]
+    float* graph_weight = nullptr;
+    float* first_weight = nullptr;
     float* placeholder = nullptr;
     float* out_weight = nullptr;
   };

@@ -14,8 +14,8 @@ namespace {
 
 // The tensors of an encoded instance, and what is added for decoding step by step.
 enum Part : std::size_t { kEmbedding, kShares };
-// What the decoder needs of a node, side by side: see kernels/tour_decoder.h.
-enum Share : std::int64_t { kGlimpseKey, kGlimpseValue, kScoreKey, kFirst, kLast, kGraph, kNumShares };
+// What the decoder needs of a node, side by side: see kernels/tour_decoder.h, which does without the last two.
+enum Share : std::int64_t { kGlimpseKey, kGlimpseValue, kScoreKey, kLast, kFirst, kGraph, kNumShares };
 
 constexpr double kMomentum = 0.1;
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
@@ -50,15 +50,26 @@ std::vector<Tensor> AttentionModel::encode(const Tensor& points, Statistics stat
   return {h};
 }
 
-Tensor AttentionModel::shares_weight() const {
+DecoderWeights AttentionModel::decoder_weights() const {
   const auto dim = static_cast<std::int64_t>(config_.embedding_dim);
   const Tensor context = weight("project_step_context.weight");  // of the first and of the last node
-  return torch::cat({weight("project_node_embeddings.weight"), context.narrow(1, 0, dim), context.narrow(1, dim, dim),
-                     weight("project_fixed_context.weight")});
+  DecoderWeights result;
+  result.shares = torch::cat({weight("project_node_embeddings.weight"), context.narrow(1, dim, dim)});
+  result.graph = weight("project_fixed_context.weight");
+  result.first = context.narrow(1, 0, dim);
+  result.placeholder = placeholder();
+  result.out = weight("project_out.weight");
+  result.shares_packing = packing("shares");
+  result.graph_packing = packing("project_fixed_context");
+  result.first_packing = packing("first");
+  result.out_packing = packing("project_out");
+  return result;
 }
 
 std::vector<Tensor> AttentionModel::decoder_inputs(const std::vector<Tensor>& encoded) {
-  return {encoded[kEmbedding], linear("shares", encoded[kEmbedding], shares_weight())};
+  const DecoderWeights weights = decoder_weights();
+  const Tensor all = torch::cat({weights.shares, weights.first, weights.graph});
+  return {encoded[kEmbedding], linear("all shares", encoded[kEmbedding], all)};
 }
 
 Tensor AttentionModel::placeholder() const {
@@ -99,8 +110,6 @@ DecoderForm AttentionModel::decoder_form() const {
   const std::size_t dim = config_.embedding_dim;
   const std::size_t head_dim = dim / config_.num_heads;
   DecoderForm form;
-  form.shares.graph = kGraph * dim;
-  form.shares.first = kFirst * dim;
   form.shares.last = kLast * dim;
   form.shares.score_key = kScoreKey * dim;
   form.shares.glimpse_key = kGlimpseKey * dim;
@@ -109,10 +118,6 @@ DecoderForm AttentionModel::decoder_form() const {
   form.pointer = {dim, static_cast<float>(1 / std::sqrt(static_cast<double>(dim))),
                   static_cast<float>(config_.tanh_clip)};
   return form;
-}
-
-DecoderWeights AttentionModel::decoder_weights() const {
-  return {shares_weight(), placeholder(), weight("project_out.weight"), packing("shares"), packing("project_out")};
 }
 
 Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {

@@ -24,7 +24,6 @@ class AttentionModel final : public Network {
                                       const Tensor& coefficients) override;
 
  private:
-  [[nodiscard]] Tensor shares_weight() const;
   [[nodiscard]] Tensor placeholder() const;  // (d): in place of the first and the last node before there is one
   [[nodiscard]] DecoderForm decoder_form() const;
   [[nodiscard]] DecoderWeights decoder_weights() const;

@@ -18,22 +18,29 @@ struct Call : torch::CustomClassHolder {
   std::vector<std::int32_t> tours;
   std::vector<std::int32_t> places;
   Tensor coordinates;
-  std::shared_ptr<const PackedLinear> shares;
-  std::shared_ptr<const PackedLinear> out;
+  std::vector<std::shared_ptr<const PackedLinear>> maps;
+
+  kernels::LinearMap keep(const Tensor& weight, const Packing& packing) {
+    maps.push_back(packed_linear(weight, torch::empty({0}), packing));
+    return {&maps.back()->forward, &maps.back()->backward};
+  }
 };
+
+// The tensors that have gradients, in the order of the arguments of the functions. An empty placeholder or weight of
+// glimpses stands for none.
+enum Input : std::size_t { kEmbeddings, kShares, kGraph, kFirst, kPlaceholder, kOut, kNumInputs };
 
 float* data_or_null(const Tensor& x) {
   return x.numel() > 0 ? x.data_ptr<float>() : nullptr;
 }
 
-// An empty placeholder or weight of glimpses stands for none.
 class DecoderFunction : public torch::autograd::Function<DecoderFunction> {
  public:
-  static Tensor forward(AutogradContext* context, const Tensor& embeddings, const Tensor& shares_weight,
-                        const Tensor& placeholder, const Tensor& out_weight, const c10::intrusive_ptr<Call>& call) {
-    Tensor results = results_of(*call, embeddings);
-    call->decoder.log_probs(embeddings.data_ptr<float>(), data_or_null(placeholder), results.data_ptr<float>());
-    context->save_for_backward({embeddings, shares_weight, placeholder, out_weight});
+  static Tensor forward(AutogradContext* context, at::TensorList inputs, const c10::intrusive_ptr<Call>& call) {
+    Tensor results = results_of(*call, inputs[kEmbeddings]);
+    call->decoder.log_probs(inputs[kEmbeddings].data_ptr<float>(), data_or_null(inputs[kPlaceholder]),
+                            results.data_ptr<float>());
+    context->save_for_backward(inputs.vec());
     context->saved_data["call"] = c10::IValue::make_capsule(call);
     return results;
   }
@@ -51,17 +58,15 @@ class DecoderFunction : public torch::autograd::Function<DecoderFunction> {
   }
 
   // Of the inputs, in their order.
-  static variable_list gradients_of(const Call& call, const variable_list& inputs, const Tensor& incoming,
-                                    float* results) {
-    Tensor of_embeddings = torch::empty_like(inputs[0]);
-    Tensor of_shares = torch::zeros_like(inputs[1]);
-    Tensor of_placeholder = torch::zeros_like(inputs[2]);
-    Tensor of_out = torch::zeros_like(inputs[3]);
-    call.decoder.gradient(inputs[0].data_ptr<float>(), data_or_null(inputs[2]), incoming.data_ptr<float>(),
-                          {of_embeddings.data_ptr<float>(), of_shares.data_ptr<float>(), data_or_null(of_placeholder),
-                           data_or_null(of_out)},
-                          results);
-    return {of_embeddings, of_shares, of_placeholder, of_out};
+  static variable_list gradients_of(const Call& call, at::TensorList inputs, const Tensor& incoming, float* results) {
+    variable_list sums = {torch::empty_like(inputs[kEmbeddings])};
+    for (std::size_t i = kEmbeddings + 1; i < kNumInputs; ++i) sums.push_back(torch::zeros_like(inputs[i]));
+    call.decoder.gradient(
+        inputs[kEmbeddings].data_ptr<float>(), data_or_null(inputs[kPlaceholder]), incoming.data_ptr<float>(),
+        {sums[kEmbeddings].data_ptr<float>(), sums[kShares].data_ptr<float>(), sums[kGraph].data_ptr<float>(),
+         sums[kFirst].data_ptr<float>(), data_or_null(sums[kPlaceholder]), data_or_null(sums[kOut])},
+        results);
+    return sums;
   }
 };
 
@@ -69,12 +74,10 @@ class DecoderFunction : public torch::autograd::Function<DecoderFunction> {
 // there.
 class WeightedDecoderFunction : public torch::autograd::Function<WeightedDecoderFunction> {
  public:
-  static Tensor forward(AutogradContext* context, const Tensor& embeddings, const Tensor& shares_weight,
-                        const Tensor& placeholder, const Tensor& out_weight, const Tensor& coefficients,
+  static Tensor forward(AutogradContext* context, at::TensorList inputs, const Tensor& coefficients,
                         const c10::intrusive_ptr<Call>& call) {
-    const Tensor log_probs = DecoderFunction::results_of(*call, embeddings);
-    context->save_for_backward(DecoderFunction::gradients_of(
-        *call, {embeddings, shares_weight, placeholder, out_weight}, coefficients, log_probs.data_ptr<float>()));
+    const Tensor log_probs = DecoderFunction::results_of(*call, inputs[kEmbeddings]);
+    context->save_for_backward(DecoderFunction::gradients_of(*call, inputs, coefficients, log_probs.data_ptr<float>()));
     return (log_probs * coefficients).sum();
   }
 
@@ -110,19 +113,23 @@ void take_tours(const Tensor& tours, Call& call) {
 // What a DecoderFunction takes.
 struct Arguments {
   c10::intrusive_ptr<Call> call = c10::make_intrusive<Call>();
-  Tensor embeddings;
-  Tensor shares_weight;
-  Tensor placeholder;
-  Tensor out_weight;
+  variable_list inputs;
 
-  Arguments(const Tensor& all_embeddings, const DecoderWeights& weights, const Tensor& tours, const Tensor& coordinates,
-            const DecoderForm& form)
-      : embeddings(all_embeddings.contiguous()), shares_weight(weights.shares.contiguous()) {
+  Arguments(const Tensor& embeddings, const DecoderWeights& weights, const Tensor& tours, const Tensor& coordinates,
+            const DecoderForm& form) {
+    const Tensor none = torch::empty({0}, embeddings.options().requires_grad(false));
+    inputs = {embeddings.contiguous(),
+              weights.shares.contiguous(),
+              weights.graph.contiguous(),
+              weights.first.contiguous(),
+              none,
+              none};
+    if (weights.placeholder.defined()) inputs[kPlaceholder] = weights.placeholder.contiguous();
     kernels::TourDecoder& decoder = call->decoder;
-    call->shares = packed_linear(shares_weight, torch::empty({0}), weights.shares_packing);
     decoder.shares = form.shares;
-    decoder.shares.map = &call->shares->forward;
-    decoder.shares.transposed = &call->shares->backward;
+    decoder.to_shares = call->keep(inputs[kShares], weights.shares_packing);
+    decoder.to_graph = call->keep(inputs[kGraph], weights.graph_packing);
+    decoder.to_first = call->keep(inputs[kFirst], weights.first_packing);
     decoder.pointer = form.pointer;
     decoder.precision = weights.shares_packing.precision;
     decoder.first_step = static_cast<std::size_t>(form.first_step);
@@ -131,14 +138,10 @@ struct Arguments {
       call->coordinates = coordinates.detach().contiguous();
       decoder.coordinates = call->coordinates.data_ptr<float>();
     }
-    const Tensor none = torch::empty({0}, embeddings.options().requires_grad(false));
-    out_weight = none;
     if (form.glimpse) {
-      out_weight = weights.out.contiguous();
-      call->out = packed_linear(out_weight, none, weights.out_packing);
-      decoder.glimpse = kernels::GlimpseProjection{*form.glimpse, &call->out->forward, &call->out->backward};
+      inputs[kOut] = weights.out.contiguous();
+      decoder.glimpse = kernels::Glimpse{*form.glimpse, call->keep(inputs[kOut], weights.out_packing)};
     }
-    placeholder = weights.placeholder.defined() ? weights.placeholder.contiguous() : none;
   }
 };
 
@@ -147,15 +150,15 @@ struct Arguments {
 Tensor kernel_tour_log_probs(const Tensor& embeddings, const DecoderWeights& weights, const Tensor& tours,
                              const Tensor& coordinates, const DecoderForm& form) {
   const Arguments a(embeddings, weights, tours, coordinates, form);
-  return DecoderFunction::apply(a.embeddings, a.shares_weight, a.placeholder, a.out_weight, a.call)
+  return DecoderFunction::apply(at::TensorList(a.inputs), a.call)
       .view({tours.size(0), tours.size(1), tours.size(2) - form.first_step});
 }
 
 Tensor kernel_weighted_tour_log_probs(const Tensor& embeddings, const DecoderWeights& weights, const Tensor& tours,
                                       const Tensor& coordinates, const DecoderForm& form, const Tensor& coefficients) {
   const Arguments a(embeddings, weights, tours, coordinates, form);
-  return WeightedDecoderFunction::apply(a.embeddings, a.shares_weight, a.placeholder, a.out_weight,
-                                        coefficients.detach().contiguous().view({-1}), a.call);
+  return WeightedDecoderFunction::apply(at::TensorList(a.inputs), coefficients.detach().contiguous().view({-1}),
+                                        a.call);
 }
 
 }  // namespace puretour::nn

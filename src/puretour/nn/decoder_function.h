@@ -12,7 +12,7 @@
 namespace puretour::nn {
 
 struct DecoderForm {
-  kernels::NodeShares shares;  // without their map
+  kernels::NodeShares shares;
   kernels::PointerShape pointer;
   std::optional<kernels::AttentionShape> glimpse;
   std::int64_t first_step = 0;  // 0: the network chooses the first node
@@ -20,9 +20,13 @@ struct DecoderForm {
 
 struct DecoderWeights {
   Tensor shares;       // (C, d): from embeddings to shares
+  Tensor graph;        // (d, d): from the mean of all embeddings
+  Tensor first;        // (d, d): from the embedding of the first node
   Tensor placeholder;  // (d): stands for the nodes before the first step; undefined where there are some
   Tensor out;          // (d, d): projects glimpses; undefined: none
   Packing shares_packing;
+  Packing graph_packing;
+  Packing first_packing;
   Packing out_packing;
 };
 

@@ -15,7 +15,7 @@ namespace {
 // The tensors of an encoded instance, and what is added for decoding step by step.
 enum Part : std::size_t { kEmbedding, kFeatures, kShares };
 // What the decoder needs of a node, side by side: see kernels/tour_decoder.h.
-enum Share : std::int64_t { kKey, kFirst, kLast, kVisited, kGraph, kNumShares };
+enum Share : std::int64_t { kKey, kLast, kVisited, kFirst, kGraph, kNumShares };
 
 constexpr double kMomentum = 0.19;  // two updates with 0.1: 1 - 0.9^2
 constexpr double kProbabilityFloor = 1e-8;
@@ -64,18 +64,27 @@ std::vector<Tensor> Pointerformer::encode(const Tensor& points, Statistics stati
   return {e, features};
 }
 
-Tensor Pointerformer::shares_weight(std::int64_t num_nodes) const {
+DecoderWeights Pointerformer::decoder_weights(std::int64_t num_nodes) const {
   // All parts of the query go through one more layer: folded into theirs, it costs a product per node, not per step.
   const Tensor query_map = weight("decoder.wq.weight");
   const auto folded = [&](const char* name) { return linear("query map", weight(name).t(), query_map).t(); };
-  return torch::cat({weight("decoder.Wk.weight"), folded("decoder.Wq_first.weight"), folded("decoder.Wq_last.weight"),
-                     folded("decoder.W_visited.weight") / static_cast<double>(num_nodes),
-                     folded("decoder.Wq_graph.weight")});
+  DecoderWeights result;
+  result.shares = torch::cat({weight("decoder.Wk.weight"), folded("decoder.Wq_last.weight"),
+                              folded("decoder.W_visited.weight") / static_cast<double>(num_nodes)});
+  result.graph = folded("decoder.Wq_graph.weight");
+  result.first = folded("decoder.Wq_first.weight");
+  result.shares_packing = packing(name_of_shares(num_nodes));
+  result.graph_packing = packing("graph");
+  result.first_packing = packing("first");
+  result.out_packing = precision();
+  return result;
 }
 
 std::vector<Tensor> Pointerformer::decoder_inputs(const std::vector<Tensor>& encoded) {
   const Tensor& e = encoded[kEmbedding];
-  return {e, encoded[kFeatures], linear(name_of_shares(e.size(1)), e, shares_weight(e.size(1)))};
+  const DecoderWeights weights = decoder_weights(e.size(1));
+  const Tensor all = torch::cat({weights.shares, weights.first, weights.graph});
+  return {e, encoded[kFeatures], linear("all " + name_of_shares(e.size(1)), e, all)};
 }
 
 Tensor Pointerformer::step_log_probs(const std::vector<Tensor>& inputs, const Steps& steps) {
@@ -103,8 +112,6 @@ double Pointerformer::score_scale() const {
 DecoderForm Pointerformer::decoder_form() const {
   const std::size_t dim = config_.embedding_dim;
   DecoderForm form;
-  form.shares.graph = kGraph * dim;
-  form.shares.first = kFirst * dim;
   form.shares.last = kLast * dim;
   form.shares.visited = kVisited * dim;
   form.shares.score_key = kKey * dim;
@@ -112,10 +119,6 @@ DecoderForm Pointerformer::decoder_form() const {
                   static_cast<float>(kProbabilityFloor)};
   form.first_step = 1;
   return form;
-}
-
-DecoderWeights Pointerformer::decoder_weights(std::int64_t num_nodes) const {
-  return {shares_weight(num_nodes), {}, {}, packing(name_of_shares(num_nodes)), precision()};
 }
 
 namespace {

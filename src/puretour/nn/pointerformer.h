@@ -28,7 +28,6 @@ class Pointerformer final : public Network {
                                       const Tensor& coefficients) override;
 
  private:
-  [[nodiscard]] Tensor shares_weight(std::int64_t num_nodes) const;
   [[nodiscard]] double score_scale() const;
   [[nodiscard]] DecoderForm decoder_form() const;
   [[nodiscard]] DecoderWeights decoder_weights(std::int64_t num_nodes) const;
