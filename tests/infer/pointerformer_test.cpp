@@ -215,6 +215,35 @@ TEST(Pointerformer, ScoringATourRepeatsItsRollOut) {
   EXPECT_GT(std::unique(starts.begin(), starts.end()) - starts.begin(), 3);
 }
 
+// With rounded weights small instances are decoded by tables, unless somebody looks on.
+TEST(Pointerformer, TablesGiveTheProbabilitiesOfQueries) {
+  const auto policy = make_policy(hashed_pointerformer(), kernels::Precision::kBfloat16);
+  for (const std::size_t num_nodes : {1U, 2U, 16U, 17U, 50U, 128U}) {
+    const auto instance = policy->encode(policy->scaled(hashed_points(num_nodes, 4)), {});
+    RolloutOptions options;
+    options.sample = true;
+    options.temperature = 2;
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      Rng rng(seed);
+      const Rollout by_tables = instance->roll_out(options, rng);
+      std::vector<NodeId> sorted = by_tables.order;
+      std::sort(sorted.begin(), sorted.end());
+      for (std::size_t i = 0; i < num_nodes; ++i) ASSERT_EQ(sorted[i], static_cast<NodeId>(i));
+      RolloutOptions given;
+      given.prefix = by_tables.order;
+      std::size_t num_seen = 0;
+      const Rollout by_queries =
+          instance->roll_out(given, rng, [&](std::string_view, std::span<const float>, std::size_t) { ++num_seen; });
+      EXPECT_EQ(num_seen, num_nodes - 1);
+      ASSERT_EQ(by_queries.order, by_tables.order);
+      for (std::size_t i = 0; i < num_nodes; ++i) {
+        ASSERT_NEAR(by_tables.log_probs[i], by_queries.log_probs[i], 2e-3) << num_nodes << " nodes, step " << i;
+      }
+      EXPECT_EQ(greedy(*instance, by_tables.order).log_probs, by_tables.log_probs);
+    }
+  }
+}
+
 TEST(Pointerformer, DoesNotDependOnTheNumberOfThreads) {
   const auto policy = make_policy(hashed_pointerformer());
   const auto points = hashed_points(150, 2);

@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "puretour/base/error.h"
@@ -148,6 +152,54 @@ class EncodedForPointerformer final : public EncodedInstance {
 
  private:
   class Decoder;
+  class TableDecoder;
+
+  // Queries are sums of shares of nodes, so that their products with keys are sums of products of nodes: computed once,
+  // they serve all tours of an instance. Sums in another order differ in the last bits, which float32 does not do.
+  struct Tables {
+    std::size_t width = 0;                   // of a row: all nodes, padded
+    kernels::AlignedVector<float> last;      // [last node][node]: minus the distance
+    kernels::AlignedVector<float> first;     // [first node][node]
+    kernels::AlignedVector<float> visited;   // [visited node][node]
+    kernels::AlignedVector<float> of_graph;  // [node]
+  };
+  // With more nodes the tables would take longer than a tour.
+  static constexpr std::size_t kMostNodesInTables = 128;
+
+  [[nodiscard]] bool has_tables() const {
+    return model_.precision_ == kernels::Precision::kBfloat16 && num_nodes_ <= kMostNodesInTables;
+  }
+  // Made by the first tour that asks for them.
+  const Tables& tables() const {
+    std::call_once(tables_made_, [&] { make_tables(); });
+    return tables_;
+  }
+  void make_tables() const {
+    const std::size_t dim = model_.config_.embedding_dim;
+    tables_.width = kernels::padded(num_nodes_);
+    const auto products = [&](const float* rows, std::size_t count) {
+      kernels::AlignedVector<float> result(count * tables_.width);
+      kernels::multiply(rows, count, dim, kernels::view_of(keys_), nullptr, result.data(), tables_.width);
+      return result;
+    };
+    tables_.last = products(last_share_.data(), num_nodes_);
+    tables_.first = products(first_share_.data(), num_nodes_);
+    tables_.visited = products(visited_share_.data(), num_nodes_);
+    tables_.of_graph = products(graph_query_.data(), 1);
+    for (std::size_t i = 0; i < num_nodes_; ++i) {
+      kernels::subtract_distances(tables_.last.data() + i * tables_.width, distance_features_.data(), num_nodes_,
+                                  features_of(i).data(), num_nodes_);
+    }
+  }
+  [[nodiscard]] std::array<float, kDistanceFeatures> features_of(std::size_t node) const {
+    std::array<float, kDistanceFeatures> result{};
+    for (std::size_t k = 0; k < kDistanceFeatures; ++k) result[k] = distance_features_[k * num_nodes_ + node];
+    return result;
+  }
+
+  template <class SomeDecoder>
+  [[nodiscard]] Rollout roll_out_with(SomeDecoder& decoder, const RolloutOptions& options, Rng& rng,
+                                      const StageObserver& observer) const;
 
   const Pointerformer& model_;
   std::size_t num_nodes_;
@@ -157,6 +209,8 @@ class EncodedForPointerformer final : public EncodedInstance {
   kernels::AlignedVector<float> visited_share_;      // (N, dim)
   std::vector<float> graph_query_;                   // (dim)
   kernels::AlignedVector<float> distance_features_;  // (6, N)
+  mutable std::once_flag tables_made_;
+  mutable Tables tables_;
 };
 
 // The state of one roll-out; slots as in the attention model: the nodes that are left, without gaps.
@@ -186,15 +240,14 @@ class EncodedForPointerformer::Decoder {
     const auto last = static_cast<std::size_t>(last_);
     for (std::size_t c = 0; c < dim; ++c) query_[c] = steady_query_[c] + in_.last_share_[last * dim + c];
     kernels::multiply_row(query_.data(), kernels::view_of(keys_, 0, dim, count), scores_.data());
-    float here[kDistanceFeatures];
-    for (std::size_t k = 0; k < kDistanceFeatures; ++k) here[k] = in_.distance_features_[k * in_.num_nodes_ + last];
+    const auto here = in_.features_of(last);
     if (observer) {
       std::vector<float> distances(count);
-      kernels::subtract_distances(distances.data(), distance_features_.data(), in_.num_nodes_, here, count);
+      kernels::subtract_distances(distances.data(), distance_features_.data(), in_.num_nodes_, here.data(), count);
       for (float& d : distances) d = -d;
       observer("distances", distances, count);
     }
-    kernels::subtract_distances(scores_.data(), distance_features_.data(), in_.num_nodes_, here, count);
+    kernels::subtract_distances(scores_.data(), distance_features_.data(), in_.num_nodes_, here.data(), count);
     kernels::clipped_tanh(scores_.data(), count, static_cast<float>(in_.model_.config_.tanh_clip));
     return std::span(scores_).first(count);
   }
@@ -230,12 +283,71 @@ class EncodedForPointerformer::Decoder {
   kernels::AlignedVector<float> scores_;
 };
 
+// The same by tables, without moving anything: every node has the slot of its number.
+class EncodedForPointerformer::TableDecoder {
+ public:
+  explicit TableDecoder(const EncodedForPointerformer& instance)
+      : clip_(static_cast<float>(instance.model_.config_.tanh_clip)),
+        tables_(instance.tables()),
+        nodes_(instance.num_nodes_),
+        steady_(tables_.of_graph),
+        barred_(tables_.width),
+        scores_(tables_.width) {
+    std::iota(nodes_.begin(), nodes_.end(), 0);
+  }
+
+  [[nodiscard]] std::span<const NodeId> nodes() const { return nodes_; }
+  [[nodiscard]] static std::size_t slot_of(NodeId node) { return static_cast<std::size_t>(node); }
+
+  std::span<const float> scores(const StageObserver& /*observer*/) {
+    std::copy(steady_.begin(), steady_.end(), scores_.begin());
+    kernels::add(scores_.data(), row_of(tables_.last, last_), tables_.width);
+    kernels::clipped_tanh(scores_.data(), nodes_.size(), clip_);
+    kernels::add(scores_.data(), barred_.data(), nodes_.size());
+    return std::span(scores_).first(nodes_.size());
+  }
+
+  void visit(std::size_t slot) {
+    if (is_first_) kernels::add(steady_.data(), row_of(tables_.first, slot), tables_.width);
+    is_first_ = false;
+    kernels::add(steady_.data(), row_of(tables_.visited, slot), tables_.width);
+    barred_[slot] = -std::numeric_limits<float>::infinity();
+    last_ = slot;
+  }
+
+ private:
+  [[nodiscard]] const float* row_of(const kernels::AlignedVector<float>& table, std::size_t node) const {
+    return table.data() + node * tables_.width;
+  }
+
+  float clip_;
+  const Tables& tables_;
+  std::vector<NodeId> nodes_;
+  kernels::AlignedVector<float> steady_;  // products of keys with graph, first node and all visited nodes
+  kernels::AlignedVector<float> barred_;  // minus infinity for visited nodes, else 0
+  kernels::AlignedVector<float> scores_;
+  std::size_t last_ = 0;
+  bool is_first_ = true;
+};
+
 Rollout EncodedForPointerformer::roll_out(const RolloutOptions& options, Rng& rng,
                                           const StageObserver& observer) const {
   check_prefix(options.prefix, num_nodes_);
+  if (has_tables() && !observer) {  // an observer is shown what tables have no names for
+    TableDecoder decoder(*this);
+    return roll_out_with(decoder, options, rng, observer);
+  }
   Decoder decoder(*this);
+  return roll_out_with(decoder, options, rng, observer);
+}
+
+template <class SomeDecoder>
+Rollout EncodedForPointerformer::roll_out_with(SomeDecoder& decoder, const RolloutOptions& options, Rng& rng,
+                                               const StageObserver& observer) const {
   Chooser chooser;
   Rollout rollout;
+  rollout.order.reserve(num_nodes_);
+  rollout.log_probs.reserve(num_nodes_);
   rollout.order.push_back(start_node(options, num_nodes_, rng));
   rollout.log_probs.push_back(0);
   decoder.visit(decoder.slot_of(rollout.order[0]));

@@ -53,7 +53,8 @@ LayerNorm WeightReader::layer_norm(const std::string& name, float epsilon) const
   return {tensor(name + ".weight").values, tensor(name + ".bias").values, epsilon};
 }
 
-std::vector<double> folded_product(std::span<const float> a, std::span<const float> b, std::size_t dim) {
+PURETOUR_VECTORISED std::vector<double> folded_product(std::span<const float> a, std::span<const float> b,
+                                                       std::size_t dim) {
   std::vector<double> result(dim * dim);
   for (std::size_t i = 0; i < dim; ++i) {
     for (std::size_t k = 0; k < dim; ++k) {
