@@ -41,15 +41,6 @@ class MatrixUnitInUse {
   MatrixUnitInUse(const MatrixUnitInUse&) = delete;
   MatrixUnitInUse& operator=(const MatrixUnitInUse&) = delete;
 
-  /// The unit falls asleep when nothing is multiplied for about 200 ns, and takes up to 500 ns to wake up, during which
-  /// the products wait. Code that does other things between two products should call this every 100 ns or so: a product
-  /// that nobody reads, for about 20 ns.
-  void keep_awake() const {
-#if defined(__x86_64__)
-    if (is_there_) asm volatile("tdpbf16ps %tmm6, %tmm4, %tmm0");
-#endif
-  }
-
  private:
   bool is_there_ = false;
 };

@@ -9,7 +9,8 @@
 
 namespace puretour::kernels {
 
-/// One object of every type that is asked for. Nobody may keep anything in there when a kernel returns.
+/// One object of every type that is asked for. Nobody may keep anything in there when a kernel returns, but for passes
+/// of several calls that say so: these end before the thread waits for another.
 class Scratch {
  public:
   template <class T>

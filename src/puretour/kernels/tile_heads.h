@@ -277,7 +277,9 @@ struct Sight {
 
 /// By the matrix unit.
 struct TileHeads {
-  /// See MatrixUnitInUse.
+  /// The unit falls asleep when nothing is multiplied for 200 to 400 ns, and takes up to 400 ns to wake up. A product
+  /// that nobody reads keeps it awake; but while it is, other instructions are slower. It pays in gradients, whose
+  /// softmax takes longer, and not in forward passes.
   PURETOUR_INLINE static void keep_awake() { MatrixUnit::add_product<0, 4, 6>(); }
   /// out[key][query] = rows . panel over the channels of a head, for whole tiles of keys and a panel of queries.
   static void score(const HeadRows& rows, const QueryPanels& panels, std::size_t head, std::size_t first_query,
@@ -393,7 +395,7 @@ PURETOUR_TILE_INLINE void shift_scores(const Sight& sight, float* scores, std::s
   }
 }
 
-/// How often the matrix unit is kept awake meanwhile.
+/// How often the matrix unit is kept awake while gradients of weights are computed.
 inline constexpr std::size_t kKeysPerProduct = 32;
 
 /// The pairs behind the last key up to whole tiles.
@@ -403,7 +405,6 @@ inline void clear_pairs_behind(std::size_t num_keys, std::uint32_t* pairs) {
 }
 
 /// Scores (of base 2) of one panel -> weights before the division by their sums, as pairs of keys; returns the sums.
-template <class Heads>
 PURETOUR_TILE_INLINE __m512 weigh_panel(const Sight& sight, const float* scores, std::size_t num_keys,
                                         std::uint32_t* pairs) {
   const __m512i order = interleaving();
@@ -415,7 +416,6 @@ PURETOUR_TILE_INLINE __m512 weigh_panel(const Sight& sight, const float* scores,
   };
   std::size_t k = 0;
   for (; k + 2 <= num_keys; k += 2) {
-    if (k % kKeysPerProduct == 0) Heads::keep_awake();
     const __m512 first = weight(k);
     const __m512 second = weight(k + 1);
     store_pair(pairs + k / 2 * kBlock, first, second, order);
@@ -426,13 +426,12 @@ PURETOUR_TILE_INLINE __m512 weigh_panel(const Sight& sight, const float* scores,
 }
 
 /// The same; returns 1 / sums.
-template <class Heads>
 PURETOUR_TILE_INLINE __m512 softmax_panel(const Sight& sight, float* scores, std::size_t num_keys,
                                           std::uint32_t* pairs) {
-  __m512 sum = weigh_panel<Heads>(sight, scores, num_keys, pairs);
+  __m512 sum = weigh_panel(sight, scores, num_keys, pairs);
   if (!are_safe(sum)) {
     shift_scores(sight, scores, num_keys);
-    sum = weigh_panel<Heads>(sight, scores, num_keys, pairs);
+    sum = weigh_panel(sight, scores, num_keys, pairs);
   }
   return _mm512_div_ps(_mm512_set1_ps(1), sum);
 }
@@ -551,7 +550,7 @@ PURETOUR_TILE_INLINE void attend(std::size_t head, const QueryRange& queries, He
   for (std::size_t q = 0; q < queries.count; q += kBlock) {
     Heads::score(forms.key_rows, forms.query_panels, head, queries.begin + q, num_keys, work.scores);
     const __m512 factors =
-        softmax_panel<Heads>(Sight::of(queries.group, queries.begin + q), work.scores, num_keys, work.weight_pairs);
+        softmax_panel(Sight::of(queries.group, queries.begin + q), work.scores, num_keys, work.weight_pairs);
     _mm512_store_ps(work.factors + q, factors);
     Heads::collect(forms.value_columns.of(head), work.weight_pairs, num_keys, work.turned + q);
   }
