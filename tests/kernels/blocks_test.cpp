@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -75,7 +76,7 @@ struct FeedForwardResults {
   Result second_bias;
 
   FeedForwardResults(std::size_t rows, std::size_t dim, std::size_t width, Activation activation, bool residual_is_x,
-                     Precision precision)
+                     Precision precision, float factor = 1)
       : out(rows * dim, 0),
         of_x(rows * dim, 0),
         first_weight(width * dim, 0.5F),  // gradients are added
@@ -91,8 +92,8 @@ struct FeedForwardResults {
                              layer(width, dim, 2, precision, random_values(dim, 4)), activation};
     const TransposedFeedForward transposed{transposed_layer(dim, width, 1, precision),
                                            transposed_layer(width, dim, 2, precision)};
-    const auto x = random_values(rows * dim, 5);
-    const auto incoming = random_values(rows * dim, 6);
+    const auto x = random_values(rows * dim, 5, factor);
+    const auto incoming = random_values(rows * dim, 6, factor);
     layers.apply(x.data(), rows, out.data(), 1, residual_is_x ? x.data() : nullptr);
     feed_forward_gradient(layers, transposed, x.data(), rows, incoming.data(), residual_is_x, of_x.data(),
                           {first_weight.data(), first_bias.data(), second_weight.data(), second_bias.data()});
@@ -138,11 +139,11 @@ struct AttentionResults {
   Result out_bias;
 
   AttentionResults(const std::vector<std::size_t>& sizes, std::size_t num_heads, bool residual_is_x,
-                   Precision precision)
-      : AttentionResults(groups_of(sizes), AttentionShape{num_heads, 16, 0.25F}, residual_is_x, precision) {}
+                   Precision precision, float factor = 1)
+      : AttentionResults(groups_of(sizes), AttentionShape{num_heads, 16, 0.25F}, residual_is_x, precision, factor) {}
 
   AttentionResults(const std::vector<Group>& groups, const AttentionShape& shape, bool residual_is_x,
-                   Precision precision)
+                   Precision precision, float factor)
       : out(rows_of(groups) * shape.dim(), 0),
         of_x(rows_of(groups) * shape.dim(), 0),
         in_weight(3 * shape.dim() * shape.dim(), 0.5F),
@@ -153,8 +154,8 @@ struct AttentionResults {
                                shape};
     const TransposedAttentionBlock transposed{transposed_layer(dim, 3 * dim, 1, precision),
                                               transposed_layer(dim, dim, 2, precision)};
-    const auto x = random_values(rows_of(groups) * dim, 5);
-    const auto incoming = random_values(rows_of(groups) * dim, 6);
+    const auto x = random_values(rows_of(groups) * dim, 5, factor);
+    const auto incoming = random_values(rows_of(groups) * dim, 6, factor);
     attention_block(block, groups, x.data(), residual_is_x ? x.data() : nullptr, out.data());
     attention_block_gradient(block, transposed, groups, x.data(), incoming.data(), residual_is_x, of_x.data(),
                              {in_weight.data(), nullptr, out_weight.data(), out_bias.data()});
@@ -182,6 +183,31 @@ TEST(Blocks, RoundedAttentionBlocksAreCloseToFloat) {
         expect_close(rounded.out_bias, expected.out_bias, name + ": bias of the result");
       }
     }
+  }
+}
+
+// Kernels work on whole tiles in memory that they keep: what was no number there must not come back.
+TEST(Blocks, WhatWasNoNumberBeforeDoesNotMatter) {
+  constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
+  for (const std::size_t rows : {1U, 17U, 33U, 50U}) {
+    const FeedForwardResults broken(200, 64, 96, Activation::kRelu, true, Precision::kBfloat16, kNotANumber);
+    EXPECT_TRUE(std::isnan(broken.out.values[0]));
+    const FeedForwardResults expected(rows, 64, 96, Activation::kRelu, true, Precision::kFloat);
+    const FeedForwardResults rounded(rows, 64, 96, Activation::kRelu, true, Precision::kBfloat16);
+    expect_close(rounded.of_x, expected.of_x, "x");
+    expect_close(rounded.first_weight, expected.first_weight, "first weight");
+    expect_close(rounded.first_bias, expected.first_bias, "first bias");
+    expect_close(rounded.second_weight, expected.second_weight, "second weight");
+  }
+  for (const std::vector<std::size_t>& sizes : std::vector<std::vector<std::size_t>>{{1}, {7, 9}, {33, 5, 41}, {48}}) {
+    const AttentionResults broken({64, 64, 64}, 4, true, Precision::kBfloat16, kNotANumber);
+    EXPECT_TRUE(std::isnan(broken.out.values[0]));
+    const AttentionResults expected(sizes, 4, true, Precision::kFloat);
+    const AttentionResults rounded(sizes, 4, true, Precision::kBfloat16);
+    expect_close(rounded.out, expected.out, "out");
+    expect_close(rounded.of_x, expected.of_x, "x");
+    expect_close(rounded.in_weight, expected.in_weight, "weight of queries, keys and values");
+    expect_close(rounded.out_weight, expected.out_weight, "weight of the result");
   }
 }
 

@@ -209,16 +209,25 @@ PURETOUR_TILE_INLINE void put_panels(const float* rows, std::size_t num_rows, st
   }
 }
 
-// Gradients of two heads as rows and panels of `channel` and the next ones.
+// Clears the rows of panels from first_row on.
+void clear_rows(std::size_t first_row, std::size_t num_channels, const Layout& layout, std::uint32_t* panels) {
+  for (std::size_t c = 0; c < num_channels; c += kBlock) {
+    std::uint32_t* panel = panels + c * layout.num_pairs;
+    std::fill(panel + first_row / 2 * kBlock, panel + layout.num_pairs * kBlock, 0);
+  }
+}
+
+// Gradients of two heads as rows and panels of `channel` and the next ones; rows that are missing of the last sixteen
+// are zero in panels.
 PURETOUR_TILE_INLINE void put_gradients(const float* sums, std::size_t num_rows, std::size_t channel,
                                         std::size_t first_row, std::size_t row_stride, const Layout& layout,
                                         Workspace& work) {
   const __m512i order = interleaving();
   std::uint32_t* rows = work.gradient_rows.data() + first_row * row_stride + channel / 2;
   std::uint32_t* panel = work.gradient_panels.data() + (channel / kBlock * layout.num_pairs + first_row / 2) * kBlock;
-  for (std::size_t r = 0; r < num_rows; r += 2) {
+  for (std::size_t r = 0; r < padded(num_rows); r += 2) {
     __m512 values[2][2] = {};  // [row][half]
-    for (std::size_t i = 0; i < std::min<std::size_t>(2, num_rows - r); ++i) {
+    for (std::size_t i = 0; i < 2 && r + i < num_rows; ++i) {
       for (std::size_t half = 0; half < 2; ++half) {
         values[i][half] = _mm512_load_ps(sums + (r + i) * kSide + half * kBlock);
       }
@@ -268,7 +277,8 @@ PURETOUR_TILE_TARGET void backward_group(const AttentionBlock& block, const Tran
                                  (first_row + queries.begin) / 2;
         for (std::size_t c = 0; c < kHeadDim; ++c) {
           const float* turned = work.heads.turned + c * kQueryBlock;
-          store_row(columns + c * layout.column_stride, _mm512_load_ps(turned), _mm512_load_ps(turned + kBlock));
+          store_row(columns + c * layout.column_stride, _mm512_load_ps(turned),
+                    queries.count > kBlock ? _mm512_load_ps(turned + kBlock) : _mm512_setzero_ps());
         }
       });
     }
@@ -303,11 +313,9 @@ PURETOUR_TILE_TARGET void backward(const AttentionBlock& block, const Transposed
                    x_gradient + at, upcoming, work);
     first_row += padded(group.num_queries);
   }
-  if (first_row < layout.num_rows) {  // of x_columns, the last group has cleared what is behind it
-    for (std::size_t c = 0; c < dim; c += kBlock) {
-      std::fill_n(work.incoming_panels.data() + (c / kBlock * layout.num_pairs + first_row / 2) * kBlock,
-                  (layout.num_rows - first_row) / 2 * kBlock, 0);
-    }
+  if (first_row < layout.num_rows) {  // sixteen rows behind the last group; it has cleared its columns there itself
+    clear_rows(first_row, dim, layout, work.incoming_panels.data());
+    clear_rows(first_row, 3 * dim, layout, work.gradient_panels.data());
   }
   const auto fetch = [&]() PURETOUR_TILE_LAMBDA { upcoming.fetch(2); };
   for (std::size_t c = 0; c < 3 * dim; c += kSide) {

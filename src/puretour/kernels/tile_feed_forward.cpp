@@ -204,7 +204,8 @@ PURETOUR_TILE_TARGET void backward(const FeedForward& layers, const TransposedFe
   round_rows(x, inputs, num_rows, inputs, x_rows, x_stride, inputs / 2);
   round_columns(x, inputs, num_rows, inputs, x_columns, column_stride);
   round_rows(out_gradient, outputs, num_rows, outputs, incoming_rows, out_stride, outputs / 2);
-  // Rows behind the last one hold what was left there, but have no gradients.
+  // Rows behind the last one add nothing to any sum; not even zero times what was left there, which may be no number.
+  std::fill(x_rows + num_rows * x_stride, x_rows + rows * x_stride, 0);
   std::fill(incoming_rows + num_rows * out_stride, incoming_rows + rows * out_stride, 0);
   round_columns(out_gradient, outputs, num_rows, outputs, incoming_columns, column_stride);
 
