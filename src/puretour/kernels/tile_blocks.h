@@ -15,7 +15,6 @@
 #include "puretour/kernels/rows.h"
 #include "puretour/kernels/tile_registers.h"
 #include "puretour/kernels/tile_unit.h"
-#include "puretour/kernels/upcoming.h"
 
 namespace puretour::kernels {
 

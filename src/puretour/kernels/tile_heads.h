@@ -527,7 +527,6 @@ struct QueryRange {
   std::size_t begin;  // within the group, a multiple of kQueryBlock
   std::size_t count;
 
-  [[nodiscard]] std::size_t num_panels() const { return padded(count) / kBlock; }
   /// Calls use(begin of the panel within the block, its queries).
   template <class Use>
   PURETOUR_TILE_INLINE void for_panels(const Use& use) const {

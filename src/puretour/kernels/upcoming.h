@@ -11,9 +11,6 @@ namespace puretour::kernels {
 
 class Upcoming {
  public:
-  /// Forgets what has not been fetched yet.
-  void clear() { num_ranges_ = current_ = 0; }
-
   /// `count` floats that will be read, or written.
   void reads(const float* begin, std::size_t count) { add(begin, count, false); }
   void writes(const float* begin, std::size_t count) { add(begin, count, true); }
