@@ -241,6 +241,7 @@ void for_rows(const Batch& batch, const PointerShape& shape, Workspace& work, co
       const std::size_t query = group.rows.query_begin + q;
       float* scores = work.scores.data() + (query - batch.query_begin()) * width;
       if (group.chosen[q] < 0) {
+        if (group.is_best != nullptr) group.is_best[q] = 0;
         use_none(query, std::span(scores, width));
         continue;
       }
@@ -256,6 +257,9 @@ void for_rows(const Batch& batch, const PointerShape& shape, Workspace& work, co
                    shape.scale,
                    shape.clip};
       weigh_row(row);
+      if (group.is_best != nullptr) {
+        group.is_best[q] = scores[static_cast<std::size_t>(group.chosen[q])] >= row.largest ? 1 : 0;
+      }
       use(query, static_cast<std::size_t>(group.chosen[q]), row);
     }
   }

@@ -28,6 +28,8 @@ struct PointerGroup {
   /// is subtracted.
   const float* coordinates = nullptr;
   const std::int32_t* here = nullptr;
+  /// Null, or where to write per query whether no key that it sees has a higher score than the chosen one.
+  std::uint8_t* is_best = nullptr;
 };
 
 /// log_probs[i] of query i. Precision::kBfloat16 rounds the factors of products where that is faster on this CPU.

@@ -42,6 +42,8 @@ struct Chunk {
   std::size_t first_instance = 0;
   std::size_t first_tour = 0;
   std::size_t num_tours = 0;
+  std::size_t first_row = 0;  // among those of all tours
+  std::size_t num_rows = 0;
   std::vector<Group> steps;
   std::vector<PointerGroup> choices;
 };
@@ -51,9 +53,11 @@ struct Chunk {
 template <class Begin, class Use, class End>
 void for_chunks(const TourDecoder& decoder, const Begin& begin, const Use& use, const End& end) {
   assert(decoder.num_nodes > decoder.first_step && (decoder.coordinates == nullptr || decoder.first_step == 1));
-  const std::size_t num_steps = decoder.num_steps();
   const std::size_t instances_at_a_time = std::max<std::size_t>(1, kChunkRows / decoder.num_nodes);
-  const std::size_t tours_at_a_time = std::max<std::size_t>(1, kChunkRows / num_steps);
+  const auto num_steps_of = [&](std::size_t tour) {
+    const StepRange range = decoder.range(tour);
+    return static_cast<std::size_t>(range.end - range.begin);
+  };
   Chunk chunk;
   for (std::size_t first = 0; first < decoder.num_instances; first += instances_at_a_time) {
     const std::size_t num_instances = std::min(instances_at_a_time, decoder.num_instances - first);
@@ -62,30 +66,38 @@ void for_chunks(const TourDecoder& decoder, const Begin& begin, const Use& use, 
     const std::size_t end_of_tours = (first + num_instances) * decoder.num_tours;
     for (chunk.first_tour = first * decoder.num_tours; chunk.first_tour < end_of_tours;
          chunk.first_tour += chunk.num_tours) {
-      chunk.num_tours = std::min(tours_at_a_time, end_of_tours - chunk.first_tour);
+      chunk.num_tours = 0;
+      chunk.num_rows = 0;
       chunk.steps.clear();
       chunk.choices.clear();
-      for (std::size_t i = 0; i < chunk.num_tours; ++i) {
-        const std::size_t tour = chunk.first_tour + i;
+      for (std::size_t tour = chunk.first_tour; tour < end_of_tours; ++tour) {
+        const std::size_t num_steps = num_steps_of(tour);
+        if (chunk.num_tours > 0 && chunk.num_rows + num_steps > kChunkRows) break;
+        ++chunk.num_tours;
+        if (num_steps == 0) continue;
         const std::size_t instance = tour / decoder.num_tours;
         const std::size_t begin_of_tour = tour * decoder.num_nodes;
-        const Group rows{i * num_steps,
+        const auto first_step = static_cast<std::size_t>(decoder.range(tour).begin);
+        const Group rows{chunk.num_rows,
                          num_steps,
                          (instance - first) * decoder.num_nodes,
                          decoder.num_nodes,
                          decoder.places.data() + begin_of_tour,
-                         static_cast<std::int32_t>(decoder.first_step)};
+                         static_cast<std::int32_t>(first_step)};
         PointerGroup choice;
         choice.rows = rows;
-        choice.chosen = decoder.tours.data() + begin_of_tour + decoder.first_step;
+        choice.chosen = decoder.tours.data() + begin_of_tour + first_step;
+        if (decoder.is_best != nullptr) choice.is_best = decoder.is_best + chunk.first_row + chunk.num_rows;
         if (decoder.coordinates != nullptr) {
           choice.coordinates = decoder.coordinates + instance * kDistanceDims * decoder.num_nodes;
           choice.here = choice.chosen - 1;
         }
         chunk.steps.push_back(rows);
         chunk.choices.push_back(choice);
+        chunk.num_rows += num_steps;
       }
       use(chunk);
+      chunk.first_row += chunk.num_rows;
     }
     end(first, num_instances);
   }
@@ -125,7 +137,7 @@ void compute_queries(const TourDecoder& decoder, const float* embeddings, const 
                      Workspace& work) {
   const std::size_t dim = decoder.pointer.dim;
   const Shares<const float> shares{decoder, chunk, work.shares.data()};
-  float* query = room(work.queries, chunk.num_tours * decoder.num_steps() * dim);
+  float* query = room(work.queries, chunk.num_rows * dim);
   float* steady = room(work.steady, dim);
   float* first_embeddings = work.first_embeddings.data() + chunk.first_tour * dim;
   for (std::size_t i = 0; i < chunk.num_tours; ++i) {
@@ -140,16 +152,21 @@ void compute_queries(const TourDecoder& decoder, const float* embeddings, const 
     const float* graph = work.graphs.data() + tour / decoder.num_tours * dim;
     std::copy_n(graph, dim, steady);
     add(steady, work.firsts.data() + tour * dim, dim);
-    for (std::size_t t = decoder.first_step; t < decoder.num_nodes; ++t, query += dim) {
+    const StepRange range = decoder.range(tour);
+    for (std::int32_t t = decoder.shares.visited ? 0 : range.begin; t < range.end; ++t) {
       if (t == 0) {
+        if (range.begin > 0) continue;
         std::copy_n(graph, dim, query);
         add(query, placeholder, dim);
+        query += dim;
         continue;
       }
       const auto before = static_cast<std::size_t>(order[t - 1]);
       if (decoder.shares.visited) add(steady, shares.of(tour, before, *decoder.shares.visited), dim);
+      if (t < range.begin) continue;
       std::copy_n(steady, dim, query);
       add(query, shares.of(tour, before, decoder.shares.last), dim);
+      query += dim;
     }
   }
 }
@@ -157,18 +174,17 @@ void compute_queries(const TourDecoder& decoder, const float* embeddings, const 
 // From work.query_gradient to the gradients of all that queries are made of.
 void hand_back_queries(const TourDecoder& decoder, const Chunk& chunk, float* placeholder, Workspace& work) {
   const std::size_t dim = decoder.pointer.dim;
-  const std::size_t num_steps = decoder.num_steps();
   const Shares<float> gradients{decoder, chunk, work.share_gradients.data()};
-  for (std::size_t i = 0; i < chunk.num_tours; ++i) {
-    const std::size_t tour = chunk.first_tour + i;
+  const float* rows = work.query_gradient.data();
+  for (std::size_t tour = chunk.first_tour; tour < chunk.first_tour + chunk.num_tours; ++tour) {
     const std::int32_t* order = decoder.tours.data() + tour * decoder.num_nodes;
-    const float* rows = work.query_gradient.data() + i * num_steps * dim;
+    const StepRange range = decoder.range(tour);
     float* graph = work.graph_gradients.data() + tour / decoder.num_tours * dim;
     float* steady = work.first_gradients.data() + tour * dim;
     std::fill_n(steady, dim, 0.0F);
     // From the last step back: a visited node has a share in all queries behind it.
-    for (std::size_t t = decoder.num_nodes; t-- > decoder.first_step;) {
-      const float* of_query = rows + (t - decoder.first_step) * dim;
+    for (std::int32_t t = range.end; t-- > range.begin;) {
+      const float* of_query = rows + static_cast<std::size_t>(t - range.begin) * dim;
       if (t == 0) {
         add(graph, of_query, dim);
         add(placeholder, of_query, dim);
@@ -179,7 +195,12 @@ void hand_back_queries(const TourDecoder& decoder, const Chunk& chunk, float* pl
       add(gradients.of(tour, before, decoder.shares.last), of_query, dim);
       if (decoder.shares.visited) add(gradients.of(tour, before, *decoder.shares.visited), steady, dim);
     }
+    for (std::int32_t t = range.begin - 1; t > 0 && decoder.shares.visited; --t) {
+      const auto before = static_cast<std::size_t>(order[t - 1]);
+      add(gradients.of(tour, before, *decoder.shares.visited), steady, dim);
+    }
     add(graph, steady, dim);
+    rows += static_cast<std::size_t>(range.end - range.begin) * dim;
   }
 }
 
@@ -223,8 +244,8 @@ void TourDecoder::log_probs(const float* embeddings, const float* placeholder, f
     take_instances(*this, embeddings, first, count, work);
   };
   const auto use = [&](const Chunk& chunk) {
-    const std::size_t first_row = chunk.first_tour * num_steps();
-    const std::size_t rows = chunk.num_tours * num_steps();
+    const std::size_t first_row = chunk.first_row;
+    const std::size_t rows = chunk.num_rows;
     const auto column = [&](std::size_t c) { return Rows{work.shares.data() + c, to_shares.map->outputs()}; };
     compute_queries(*this, embeddings, placeholder, chunk, work);
     const float* queries = work.queries.data();
@@ -256,8 +277,8 @@ void TourDecoder::gradient(const float* embeddings, const float* placeholder, co
     std::fill_n(room(work.share_gradients, rows * columns), rows * columns, 0.0F);
   };
   const auto use = [&](const Chunk& chunk) {
-    const std::size_t first_row = chunk.first_tour * num_steps();
-    const std::size_t rows = chunk.num_tours * num_steps();
+    const std::size_t first_row = chunk.first_row;
+    const std::size_t rows = chunk.num_rows;
     const auto column = [&](std::size_t c) { return Rows{work.shares.data() + c, columns}; };
     const auto of_column = [&](std::size_t c) { return MutableRows{work.share_gradients.data() + c, columns}; };
     compute_queries(*this, embeddings, placeholder, chunk, work);

@@ -46,6 +46,12 @@ struct Glimpse {
   LinearMap out;  // to the query of the choice
 };
 
+/// Steps begin .. end - 1 of a tour.
+struct StepRange {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+};
+
 struct TourDecoder {
   NodeShares shares;
   LinearMap to_shares;  // from embeddings, as the next two
@@ -59,15 +65,28 @@ struct TourDecoder {
   std::size_t num_tours = 0;  // of each instance
   std::size_t num_nodes = 0;
   std::size_t first_step = 0;  // 0 or 1: the steps are first_step .. num_nodes - 1, at least one
+  /// Empty, or for every tour the steps that are decoded, none before first_step; may be none at all. Rows are these
+  /// steps, tour by tour.
+  std::span<const StepRange> ranges;
   /// Instance by instance, tour by tour: the nodes in their order, and the places of the nodes.
   std::span<const std::int32_t> tours;
   std::span<const std::int32_t> places;
   /// Null, or six of every node for its distance from the one before (so that first_step is 1): num_instances x 6 x
   /// num_nodes.
   const float* coordinates = nullptr;
+  /// Null, or where to write for every row whether the chosen node is a most probable one.
+  std::uint8_t* is_best = nullptr;
 
-  [[nodiscard]] std::size_t num_steps() const { return num_nodes - first_step; }
-  [[nodiscard]] std::size_t num_rows() const { return num_instances * num_tours * num_steps(); }
+  [[nodiscard]] StepRange range(std::size_t tour) const {
+    if (!ranges.empty()) return ranges[tour];
+    return {static_cast<std::int32_t>(first_step), static_cast<std::int32_t>(num_nodes)};
+  }
+  [[nodiscard]] std::size_t num_rows() const {
+    if (ranges.empty()) return num_instances * num_tours * (num_nodes - first_step);
+    std::size_t count = 0;
+    for (const StepRange& r : ranges) count += static_cast<std::size_t>(r.end - r.begin);
+    return count;
+  }
 
   /// `embeddings` has num_instances * num_nodes rows, `placeholder` is read if first_step is 0. Writes num_rows()
   /// results.

@@ -133,4 +133,10 @@ Tensor AttentionModel::weighted_score(const std::vector<Tensor>& encoded, const 
   return kernel_weighted_tour_log_probs(h, decoder_weights(), tours, {}, decoder_form(), coefficients);
 }
 
+TaughtScore AttentionModel::taught_score(const std::vector<Tensor>& encoded, const TaughtSteps& steps) {
+  const Tensor& h = encoded[kEmbedding];
+  if (!kernels_take(h)) return Network::taught_score(encoded, steps);
+  return kernel_taught_score(h, decoder_weights(), steps, {}, decoder_form());
+}
+
 }  // namespace puretour::nn

@@ -22,6 +22,7 @@ class AttentionModel final : public Network {
   [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
   [[nodiscard]] Tensor weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours,
                                       const Tensor& coefficients) override;
+  [[nodiscard]] TaughtScore taught_score(const std::vector<Tensor>& encoded, const TaughtSteps& steps) override;
 
  private:
   [[nodiscard]] Tensor placeholder() const;  // (d): in place of the first and the last node before there is one

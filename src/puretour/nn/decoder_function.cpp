@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "puretour/nn/decoder_function.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct Call : torch::CustomClassHolder {
   kernels::TourDecoder decoder;
   std::vector<std::int32_t> tours;
   std::vector<std::int32_t> places;
+  std::vector<kernels::StepRange> ranges;
+  std::vector<std::uint8_t> is_best;
+  double log_prob = 0;  // of all rows
   Tensor coordinates;
   std::vector<std::shared_ptr<const PackedLinear>> maps;
 
@@ -78,6 +82,7 @@ class WeightedDecoderFunction : public torch::autograd::Function<WeightedDecoder
                         const c10::intrusive_ptr<Call>& call) {
     const Tensor log_probs = DecoderFunction::results_of(*call, inputs[kEmbeddings]);
     context->save_for_backward(DecoderFunction::gradients_of(*call, inputs, coefficients, log_probs.data_ptr<float>()));
+    call->log_prob = log_probs.sum(torch::kFloat64).item<double>();
     return (log_probs * coefficients).sum();
   }
 
@@ -159,6 +164,32 @@ Tensor kernel_weighted_tour_log_probs(const Tensor& embeddings, const DecoderWei
   const Arguments a(embeddings, weights, tours, coordinates, form);
   return WeightedDecoderFunction::apply(at::TensorList(a.inputs), coefficients.detach().contiguous().view({-1}),
                                         a.call);
+}
+
+TaughtScore kernel_taught_score(const Tensor& embeddings, const DecoderWeights& weights, const TaughtSteps& steps,
+                                const Tensor& coordinates, const DecoderForm& form) {
+  const Arguments a(embeddings, weights, steps.tours, coordinates, form);
+  Call& call = *a.call;
+  const Tensor ranges = steps.ranges.contiguous();
+  const Tensor all_coefficients = steps.coefficients.detach().contiguous();
+  const auto* bounds = ranges.data_ptr<std::int64_t>();
+  const auto* of_tour = all_coefficients.data_ptr<float>();
+  std::vector<float> coefficients;
+  for (std::int64_t tour = 0; tour < steps.tours.size(0) * steps.tours.size(1); ++tour, bounds += 2) {
+    call.ranges.push_back({static_cast<std::int32_t>(bounds[0]), static_cast<std::int32_t>(bounds[1])});
+    coefficients.insert(coefficients.end(), of_tour + bounds[0], of_tour + bounds[1]);
+    of_tour += steps.tours.size(2);
+  }
+  call.is_best.resize(coefficients.size());
+  call.decoder.ranges = call.ranges;
+  call.decoder.is_best = call.is_best.data();
+  TaughtScore score;
+  score.sum = WeightedDecoderFunction::apply(
+      at::TensorList(a.inputs), torch::tensor(at::ArrayRef<float>(coefficients.data(), coefficients.size())), a.call);
+  score.log_prob = call.log_prob;
+  score.decisions = static_cast<std::int64_t>(coefficients.size());
+  score.correct = std::count(call.is_best.begin(), call.is_best.end(), 1);
+  return score;
 }
 
 }  // namespace puretour::nn

@@ -7,6 +7,7 @@
 
 #include "puretour/kernels/tour_decoder.h"
 #include "puretour/nn/pack_cache.h"
+#include "puretour/nn/taught_steps.h"
 #include "puretour/nn/torch.h"
 
 namespace puretour::nn {
@@ -39,5 +40,9 @@ Tensor kernel_tour_log_probs(const Tensor& embeddings, const DecoderWeights& wei
 /// computes it and its gradients.
 Tensor kernel_weighted_tour_log_probs(const Tensor& embeddings, const DecoderWeights& weights, const Tensor& tours,
                                       const Tensor& coordinates, const DecoderForm& form, const Tensor& coefficients);
+
+/// The same for some steps only, with what became of them.
+TaughtScore kernel_taught_score(const Tensor& embeddings, const DecoderWeights& weights, const TaughtSteps& steps,
+                                const Tensor& coordinates, const DecoderForm& form);
 
 }  // namespace puretour::nn

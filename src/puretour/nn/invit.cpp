@@ -210,11 +210,13 @@ struct Invit::ViewBatch {
   std::vector<Tokens> tokens;             // of the action encoder and the state encoders
   std::vector<std::size_t> option_begin;  // of the actions of each view; and the end
   std::vector<std::int32_t> chosen;       // per view: number of the action, or -1
+  std::vector<float> coefficients;        // per view, of taught steps
+  std::int64_t num_skipped = 0;           // taught steps that have no view, as their action is none of it
 
   [[nodiscard]] std::size_t num_actions(std::size_t view) const { return option_begin[view + 1] - option_begin[view]; }
 };
 
-Invit::ViewBatch Invit::views_of_tours(const Tensor& points, const Tensor& tours) const {
+Invit::ViewBatch Invit::views_of_tours(const Tensor& points, const Tensor& tours, const TaughtSteps* taught) const {
   enum Kind : std::int64_t { kNeighbour, kLast, kFirst, kAggregate };
   ViewBatch views;
   views.option_begin = {0};
@@ -229,6 +231,8 @@ Invit::ViewBatch Invit::views_of_tours(const Tensor& points, const Tensor& tours
   const auto num_nodes = static_cast<std::size_t>(points.size(1));
   std::vector<Point> instance(num_nodes);
   std::vector<FloatPoint> places;
+  const auto* range = taught == nullptr ? nullptr : taught->ranges.data_ptr<std::int64_t>();
+  const auto* coefficient = taught == nullptr ? nullptr : taught->coefficients.data_ptr<float>();
   for (std::int64_t b = 0; b < points.size(0); ++b) {
     for (Point& p : instance) {
       p = {static_cast<double>(coordinate[0]), static_cast<double>(coordinate[1])};
@@ -237,10 +241,20 @@ Invit::ViewBatch Invit::views_of_tours(const Tensor& points, const Tensor& tours
     const RemainingNeighbours neighbours(instance);
     for (std::int64_t g = 0; g < tours.size(1); ++g, order += num_nodes) {
       InvitWalk walk(config_, instance, neighbours);
-      for (std::size_t t = 1; t < num_nodes; ++t) {
+      const auto end = taught == nullptr ? num_nodes : static_cast<std::size_t>(range[1]);
+      for (std::size_t t = 1; t < end; ++t) {
         walk.visit(static_cast<NodeId>(order[t - 1]));
+        if (taught != nullptr && t < static_cast<std::size_t>(range[0])) continue;
         const InvitView view = walk.look();
         const std::size_t k = view.num_actions;
+        const auto actions = view.actions();
+        const auto found = std::find(actions.begin(), actions.end(), static_cast<NodeId>(order[t]));
+        if (taught != nullptr && found == actions.end()) {
+          ++views.num_skipped;
+          continue;
+        }
+        views.chosen.push_back(found == actions.end() ? -1 : static_cast<std::int32_t>(found - actions.begin()));
+        if (taught != nullptr) views.coefficients.push_back(coefficient[t]);
         place_action_tokens(view, places);
         for (std::size_t j = 0; j <= k; ++j) views.tokens[0].add(places[j], j < k ? kNeighbour : kLast);
         views.tokens[0].end_view(k + 1);
@@ -255,9 +269,10 @@ Invit::ViewBatch Invit::views_of_tours(const Tensor& points, const Tensor& tours
           tokens.end_view(k + 2);
         }
         views.option_begin.push_back(views.option_begin.back() + k);
-        const auto actions = view.actions();
-        const auto found = std::find(actions.begin(), actions.end(), static_cast<NodeId>(order[t]));
-        views.chosen.push_back(found == actions.end() ? -1 : static_cast<std::int32_t>(found - actions.begin()));
+      }
+      if (taught != nullptr) {
+        range += 2;
+        coefficient += num_nodes;
       }
     }
   }
@@ -319,7 +334,8 @@ Tensor Invit::encode_rows(const std::string& prefix, std::size_t num_layers, Ten
 }
 
 // Log-probabilities of what was chosen: (V).
-Tensor Invit::decode_rows(const Tensor& actions, const std::vector<Tensor>& states, const ViewBatch& views) const {
+Tensor Invit::decode_rows(const Tensor& actions, const std::vector<Tensor>& states, const ViewBatch& views,
+                          std::vector<std::uint8_t>* is_best) const {
   const auto dim = static_cast<std::int64_t>(config_.embedding_dim);
   const std::size_t num_views = views.chosen.size();
   // Rows of the options, of the last and of the first node among the needed ones of an encoder.
@@ -351,9 +367,11 @@ Tensor Invit::decode_rows(const Tensor& actions, const std::vector<Tensor>& stat
   auto plan = c10::make_intrusive<AttentionPlan>();
   auto choices = c10::make_intrusive<PointerPlan>();
   choices->chosen = views.chosen;
+  if (is_best != nullptr) choices->is_best.resize(num_views);
   for (std::size_t v = 0; v < num_views; ++v) {
     plan->groups.push_back({v, 1, views.option_begin[v], views.num_actions(v)});
     choices->groups.push_back({plan->groups.back(), choices->chosen.data() + v});
+    if (is_best != nullptr) choices->groups.back().is_best = choices->is_best.data() + v;
   }
   const Tensor option = torch::cat(options, 1);  // (R, d (S + 1))
   // Those of all layers; the last keys are for the choice.
@@ -374,15 +392,15 @@ Tensor Invit::decode_rows(const Tensor& actions, const std::vector<Tensor>& stat
     const Tensor fed = add_feed_forward(h, layer + "W1_MLP", layer + "W2_MLP", kernels::Activation::kRelu, h);
     h = kernel_add_layer_norm(fed, {}, weight(layer + "BN_MLP.weight"), weight(layer + "BN_MLP.bias"), kNormEpsilon);
   }
-  return kernel_pointer(linear("decoder.Wq_final", h), keys[kDecoderLayers], choices,
-                        {config_.embedding_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(dim))),
-                         static_cast<float>(config_.tanh_clip)});
+  const Tensor log_probs =
+      kernel_pointer(linear("decoder.Wq_final", h), keys[kDecoderLayers], choices,
+                     {config_.embedding_dim, static_cast<float>(1 / std::sqrt(static_cast<double>(dim))),
+                      static_cast<float>(config_.tanh_clip)});
+  if (is_best != nullptr) *is_best = choices->is_best;
+  return log_probs;
 }
 
-Tensor Invit::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
-  const Tensor& points = encoded[0];
-  if (!kernels_take(points) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
-  const ViewBatch views = views_of_tours(points, tours);
+Tensor Invit::log_probs_of(const ViewBatch& views, std::vector<std::uint8_t>* is_best) const {
   const Tensor actions =
       encode_rows("action_encoder.", config_.num_action_layers,
                   embed("action_encoder.", {"input_emb", "input_emb_for_last"}, views.tokens[0]), views.tokens[0]);
@@ -394,8 +412,36 @@ Tensor Invit::score_encoded(const std::vector<Tensor>& encoded, const Tensor& to
     const Tokens& tokens = views.tokens[i + 1];
     states.push_back(encode_rows(prefix, config_.num_state_layers, embed(prefix, kinds, tokens), tokens));
   }
-  const Tensor log_probs = decode_rows(actions, states, views).view({tours.size(0), tours.size(1), tours.size(2) - 1});
+  return decode_rows(actions, states, views, is_best);
+}
+
+Tensor Invit::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
+  const Tensor& points = encoded[0];
+  if (!kernels_take(points) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
+  const Tensor log_probs = log_probs_of(views_of_tours(points, tours, nullptr), nullptr)
+                               .view({tours.size(0), tours.size(1), tours.size(2) - 1});
   return torch::constant_pad_nd(log_probs, {1, 0}, 0);
+}
+
+TaughtScore Invit::taught_score(const std::vector<Tensor>& encoded, const TaughtSteps& steps) {
+  const Tensor& points = encoded[0];
+  if (!kernels_take(points)) return Network::taught_score(encoded, steps);
+  const TaughtSteps given{steps.tours, steps.ranges.contiguous(), steps.coefficients.detach().contiguous()};
+  const ViewBatch views = views_of_tours(points, given.tours, &given);
+  TaughtScore score;
+  score.skipped = views.num_skipped;
+  score.decisions = static_cast<std::int64_t>(views.chosen.size());
+  if (score.decisions == 0) {
+    score.sum = torch::zeros({}, points.options());
+    return score;
+  }
+  std::vector<std::uint8_t> is_best;
+  const Tensor log_probs = log_probs_of(views, &is_best);
+  score.sum =
+      (log_probs * torch::tensor(at::ArrayRef<float>(views.coefficients.data(), views.coefficients.size()))).sum();
+  score.log_prob = log_probs.detach().sum(torch::kFloat64).item<double>();
+  score.correct = std::count(is_best.begin(), is_best.end(), 1);
+  return score;
 }
 
 }  // namespace puretour::nn

@@ -20,18 +20,22 @@ class Invit final : public Network {
   /// Minus infinity also for nodes outside the action view.
   [[nodiscard]] Tensor step_log_probs(const std::vector<Tensor>& encoded, const Steps& steps) override;
   [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
+  [[nodiscard]] TaughtScore taught_score(const std::vector<Tensor>& encoded, const TaughtSteps& steps) override;
 
  private:
   // By kernels, without padding.
   struct Tokens;
   struct ViewBatch;
-  [[nodiscard]] ViewBatch views_of_tours(const Tensor& points, const Tensor& tours) const;
+  // Of all steps, or of those that are taught and whose action is in view.
+  [[nodiscard]] ViewBatch views_of_tours(const Tensor& points, const Tensor& tours, const TaughtSteps* taught) const;
   [[nodiscard]] Tensor embed(const std::string& prefix, const std::vector<std::string>& kinds,
                              const Tokens& tokens) const;
   [[nodiscard]] Tensor encode_rows(const std::string& prefix, std::size_t num_layers, Tensor h,
                                    const Tokens& tokens) const;
-  [[nodiscard]] Tensor decode_rows(const Tensor& actions, const std::vector<Tensor>& states,
-                                   const ViewBatch& views) const;
+  // Both give the log-probabilities of what was chosen, and whether that is a most probable action if it is asked for.
+  [[nodiscard]] Tensor decode_rows(const Tensor& actions, const std::vector<Tensor>& states, const ViewBatch& views,
+                                   std::vector<std::uint8_t>* is_best) const;
+  [[nodiscard]] Tensor log_probs_of(const ViewBatch& views, std::vector<std::uint8_t>* is_best) const;
 
   // By LibTorch's own operations, with padding.
   struct Views;

@@ -57,7 +57,8 @@ Tensor kernel_attention(const Tensor& queries, const Tensor& keys, const Tensor&
 
 struct PointerPlan : torch::CustomClassHolder {
   std::vector<kernels::PointerGroup> groups;
-  std::vector<std::int32_t> chosen;  // that the groups refer to
+  std::vector<std::int32_t> chosen;   // that the groups refer to
+  std::vector<std::uint8_t> is_best;  // that they write to
 };
 using PointerPlanPtr = c10::intrusive_ptr<PointerPlan>;
 

@@ -267,13 +267,9 @@ Tensor Network::score(const Tensor& points, const Tensor& tours) {
   return score_encoded(encode(points, Statistics::kUpdate), tours);
 }
 
-Tensor Network::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
+Tensor Network::all_log_probs(const std::vector<Tensor>& encoded, const Tensor& tours) {
   const std::int64_t num_nodes = tours.size(2);
   const std::int64_t first_step = chooses_start() ? 0 : 1;
-  const Tensor log_probs_of_start =
-      torch::zeros({tours.size(0), tours.size(1), first_step}, encoded[0].options().requires_grad(false));
-  if (num_nodes == first_step) return log_probs_of_start;
-
   // A node is visited before step t if its position in the tour is below t.
   const auto indices = tours.options();
   const Tensor positions =
@@ -284,14 +280,43 @@ Tensor Network::score_encoded(const std::vector<Tensor>& encoded, const Tensor& 
   steps.last = tours.index_select(2, (step_numbers - 1).clamp_min(0));        // (B, G, S)
   steps.first = tours.narrow(2, 0, 1).expand_as(steps.last);
   steps.from_nothing = first_step == 0;
+  return step_log_probs(decoder_inputs(encoded), steps);
+}
+
+Tensor Network::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
+  const std::int64_t num_nodes = tours.size(2);
+  const std::int64_t first_step = chooses_start() ? 0 : 1;
+  const Tensor log_probs_of_start =
+      torch::zeros({tours.size(0), tours.size(1), first_step}, encoded[0].options().requires_grad(false));
+  if (num_nodes == first_step) return log_probs_of_start;
   const Tensor chosen = tours.narrow(2, first_step, num_nodes - first_step);
-  const Tensor log_probs =
-      step_log_probs(decoder_inputs(encoded), steps).gather(3, chosen.unsqueeze(3)).squeeze(3);  // (B, G, S)
+  const Tensor log_probs = all_log_probs(encoded, tours).gather(3, chosen.unsqueeze(3)).squeeze(3);  // (B, G, S)
   return torch::cat({log_probs_of_start, log_probs}, 2);
 }
 
 Tensor Network::weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours, const Tensor& coefficients) {
   return (score_encoded(encoded, tours) * coefficients).sum();
+}
+
+TaughtScore Network::taught_score(const std::vector<Tensor>& encoded, const TaughtSteps& steps) {
+  const std::int64_t first_step = chooses_start() ? 0 : 1;
+  const std::int64_t num_steps = steps.tours.size(2) - first_step;
+  const Tensor all = all_log_probs(encoded, steps.tours);                          // (B, G, S, N)
+  const Tensor right = steps.tours.narrow(2, first_step, num_steps).unsqueeze(3);  // (B, G, S, 1)
+  const Tensor log_probs = all.gather(3, right).squeeze(3);                        // (B, G, S)
+  const Tensor numbers = torch::arange(first_step, steps.tours.size(2), steps.ranges.options());
+  const Tensor taught = (numbers >= steps.ranges.narrow(2, 0, 1)).logical_and(numbers < steps.ranges.narrow(2, 1, 1));
+  const Tensor asked = taught.to(all.device());
+  const Tensor scored = asked.logical_and(log_probs.isfinite());
+  TaughtScore score;
+  // Not times 0: minus infinity times 0 is no number.
+  const Tensor finite = log_probs.masked_fill(scored.logical_not(), 0);
+  score.sum = (finite * steps.coefficients.narrow(2, first_step, num_steps)).sum();
+  score.log_prob = finite.sum(torch::kFloat64).item<double>();
+  score.decisions = scored.sum().item<std::int64_t>();
+  score.correct = scored.logical_and(log_probs >= all.amax(3)).sum().item<std::int64_t>();
+  score.skipped = asked.sum().item<std::int64_t>() - score.decisions;
+  return score;
 }
 
 TourBatch Network::roll_out(const Tensor& points, const RolloutRequest& request) {

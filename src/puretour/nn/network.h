@@ -21,6 +21,7 @@
 #include "puretour/models/checkpoint.h"
 #include "puretour/nn/batch_group.h"
 #include "puretour/nn/pack_cache.h"
+#include "puretour/nn/taught_steps.h"
 #include "puretour/nn/torch.h"
 
 namespace puretour::nn {
@@ -76,6 +77,8 @@ class Network : public torch::nn::Module {
   /// the gradient of, and cheaper than taking it of score_encoded().
   [[nodiscard]] virtual Tensor weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours,
                                               const Tensor& coefficients);
+  /// The same for some of the steps, and how many of them the network would have chosen itself.
+  [[nodiscard]] virtual TaughtScore taught_score(const std::vector<Tensor>& encoded, const TaughtSteps& steps);
 
   /// Which of the tensors of encode() are the node embeddings (B, N, d) that decoding starts from; none if the network
   /// has no encoder.
@@ -157,6 +160,8 @@ class Network : public torch::nn::Module {
   [[nodiscard]] Tensor add_self_attention(const std::string& name, const Tensor& residual, const Tensor& x,
                                           const Tensor& in_weight, const Tensor& out_weight,
                                           std::size_t num_heads) const;
+  /// Log-probabilities (B, G, S, N) of all nodes at all steps of the tours, from the first step that is a choice on.
+  [[nodiscard]] Tensor all_log_probs(const std::vector<Tensor>& encoded, const Tensor& tours);
   [[nodiscard]] Tensor run_encoder_by_kernels(const Tensor& x, const EncoderBlocks& encoder, Statistics statistics);
   [[nodiscard]] Tensor batch_norm(const std::string& name, const Tensor& x, Statistics statistics, double momentum);
   /// Moves the running statistics towards those of a batch.

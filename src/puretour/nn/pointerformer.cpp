@@ -147,4 +147,10 @@ Tensor Pointerformer::weighted_score(const std::vector<Tensor>& encoded, const T
                                         decoder_form(), coefficients.narrow(2, 1, tours.size(2) - 1));
 }
 
+TaughtScore Pointerformer::taught_score(const std::vector<Tensor>& encoded, const TaughtSteps& steps) {
+  const Tensor& e = encoded[kEmbedding];
+  if (!kernels_take(e)) return Network::taught_score(encoded, steps);
+  return kernel_taught_score(e, decoder_weights(e.size(1)), steps, coordinates_of(encoded[kFeatures]), decoder_form());
+}
+
 }  // namespace puretour::nn

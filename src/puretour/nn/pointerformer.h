@@ -26,6 +26,7 @@ class Pointerformer final : public Network {
   [[nodiscard]] Tensor score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) override;
   [[nodiscard]] Tensor weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours,
                                       const Tensor& coefficients) override;
+  [[nodiscard]] TaughtScore taught_score(const std::vector<Tensor>& encoded, const TaughtSteps& steps) override;
 
  private:
   [[nodiscard]] double score_scale() const;

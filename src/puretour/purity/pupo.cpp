@@ -57,12 +57,28 @@ void check_discount(double discount) {
   }
 }
 
+// C_1 .. C_N from phi(U_1) .. phi(U_N).
+void tour_costs(const OrderMatrix& orders, std::span<const NodeId> tour, PupoVariant variant,
+                std::span<const double> phi, std::span<double> costs) {
+  const std::size_t n = tour.size();
+  const double closing = orders.at(tour[n - 1], tour[0]);
+  for (std::size_t t = 0; t + 1 < n; ++t) costs[t] = orders.at(tour[t], tour[t + 1]);
+  costs[n - 1] = closing;
+  if (variant == PupoVariant::kPaper) {
+    for (std::size_t t = 0; t + 1 < n; ++t) costs[t] += phi[t + 1] - phi[t];
+    return;
+  }
+  if (n < 2) return;
+  for (std::size_t t = 0; t + 2 < n; ++t) costs[t] += phi[t] - (t > 0 ? phi[t - 1] : availability(orders, tour));
+  costs[n - 2] = closing;
+  costs[n - 1] = 0;
+}
+
 // Fills costs and weights; phi has been computed. Assumes a valid tour.
 void trace_tour(const OrderMatrix& orders, std::span<const NodeId> tour, const PupoOptions& options,
                 std::span<const double> phi, std::span<double> costs, std::span<double> weights) {
   const std::size_t n = tour.size();
-  costs[n - 1] = orders.at(tour[n - 1], tour[0]);
-  for (std::size_t t = 0; t + 1 < n; ++t) costs[t] = orders.at(tour[t], tour[t + 1]) + phi[t + 1] - phi[t];
+  tour_costs(orders, tour, options.variant, phi, costs);
   double tail = costs[n - 1];
   for (std::size_t t = n - 1; t > 0; --t) {
     tail = costs[t - 1] + options.discount * tail;

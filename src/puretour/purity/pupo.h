@@ -1,13 +1,17 @@
 // Purity Policy Optimization: availability, step costs and the weights of a constructed tour.
 //
 // A tour tau_1 .. tau_N is built node by node; U_t are the nodes not in tau_1 .. tau_t.
-//   availability  phi(U) = mean over i in U of the smallest K_p(i, j), j in U, j != i       (0 for fewer than two
-//   nodes) cost          C_t = K_p(tau_t, tau_{t+1}) + phi(U_{t+1}) - phi(U_t)  for t < N,   C_N = K_p(tau_N, tau_1)
+//   availability  phi(U) = mean over i in U of the smallest K_p(i, j), j in U, j != i  (0 for fewer than two nodes)
+//   cost          C_t = K_p(tau_t, tau_{t+1}) + phi(U_{t+1}) - phi(U_t)  for t < N,   C_N = K_p(tau_N, tau_1)
 //   weight        W_{t+1} = 1 + S_t,  S_t = C_t + discount * S_{t+1},  S_N = C_N
+// The authors' program takes availabilities one step late, and charges the last choice for the closing edge only:
+//   cost          C_t = K_p(tau_t, tau_{t+1}) + phi(U_t) - phi(U_{t-1})  for t < N - 1,  C_{N-1} = K_p(tau_N, tau_1),
+//                 C_N = 0,  where U_0 are all nodes
 // W_t multiplies log p(tau_t | ...) in the policy gradient; the first node, if the policy chooses it, keeps weight 1.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -15,9 +19,12 @@
 
 namespace puretour {
 
+enum class PupoVariant : std::uint8_t { kPaper, kAuthors };
+
 struct PupoOptions {
   double discount = 0.9;       // delta in [0, 1]; the paper names no value
   bool clamp_weights = false;  // raise negative weights to 0; the formula leaves them
+  PupoVariant variant = PupoVariant::kPaper;
 };
 
 /// phi of a set of nodes, straight from the definition: O(|U|^2).

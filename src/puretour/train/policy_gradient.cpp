@@ -13,7 +13,7 @@ using nn::Tensor;
 
 // Instances that the decoder works on at a time: as many as keep its tensors in the caches. Every such part also adds
 // up the gradients of all weights.
-std::int64_t chunk_size(const nn::Network& network, const Tensor& encoded, const Tensor& tours) {
+std::int64_t chunk_size(const nn::Network& network, const Tensor& encoded, const Tensor& tours, double steps) {
   constexpr double kFloats = 1.5e6;
   double floats_per_step = 0;  // of the largest tensor
   if (const auto* invit = std::get_if<InvitConfig>(&network.config())) {
@@ -23,18 +23,15 @@ std::int64_t chunk_size(const nn::Network& network, const Tensor& encoded, const
     if (nn::kernels_take(encoded)) return tours.size(0);  // they look after their memory themselves
     floats_per_step = static_cast<double>(encoded.size(-1));
   }
-  const auto steps = static_cast<double>(tours.size(1) * tours.size(2));
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(kFloats / (steps * floats_per_step)));
 }
 
-}  // namespace
-
-double add_gradient(nn::Network& network, const std::vector<Tensor>& encoded, const Tensor& tours,
-                    const Tensor& coefficients) {
-  const std::int64_t num_rows = tours.size(0);
-  const std::int64_t chunk = chunk_size(network, encoded[0], tours);
+// Calls score(parts, begin, count), which gives a sum with a graph, for `chunk` of the rows of `encoded` at a time, and
+// adds the gradient of all sums.
+template <class Score>
+void add_gradient_in_chunks(const std::vector<Tensor>& encoded, std::int64_t chunk, const Score& score) {
+  const std::int64_t num_rows = encoded[0].size(0);
   std::vector<Tensor> gradients(encoded.size());
-  double total = 0;
   for (std::int64_t begin = 0; begin < num_rows; begin += chunk) {
     const std::int64_t count = std::min(chunk, num_rows - begin);
     // Leaves of their own: as parts of larger ones, each would hand on a gradient of the full size.
@@ -43,10 +40,9 @@ double add_gradient(nn::Network& network, const std::vector<Tensor>& encoded, co
     for (const Tensor& all : encoded) {
       parts.push_back(all.detach().narrow(0, begin, count).requires_grad_(all.requires_grad()));
     }
-    const Tensor sum =
-        network.weighted_score(parts, tours.narrow(0, begin, count), coefficients.narrow(0, begin, count));
+    const Tensor sum = score(parts, begin, count);
+    if (!sum.requires_grad()) continue;  // nothing was scored
     sum.backward();
-    total += sum.item<double>();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const Tensor gradient = parts[i].grad();
       if (!gradient.defined()) continue;
@@ -66,6 +62,43 @@ double add_gradient(nn::Network& network, const std::vector<Tensor>& encoded, co
     their_gradients.push_back(gradients[i]);
   }
   if (!reached.empty()) torch::autograd::backward(reached, their_gradients);
+}
+
+}  // namespace
+
+double add_gradient(nn::Network& network, const std::vector<Tensor>& encoded, const Tensor& tours,
+                    const Tensor& coefficients) {
+  double total = 0;
+  const auto steps = static_cast<double>(tours.size(1) * tours.size(2));
+  add_gradient_in_chunks(encoded, chunk_size(network, encoded[0], tours, steps),
+                         [&](const std::vector<Tensor>& parts, std::int64_t begin, std::int64_t count) {
+                           const Tensor sum = network.weighted_score(parts, tours.narrow(0, begin, count),
+                                                                     coefficients.narrow(0, begin, count));
+                           total += sum.item<double>();
+                           return sum;
+                         });
+  return total;
+}
+
+nn::TaughtScore add_taught_gradient(nn::Network& network, const std::vector<Tensor>& encoded,
+                                    const nn::TaughtSteps& steps) {
+  nn::TaughtScore total;
+  double sum = 0;
+  const auto num_taught = (steps.ranges.select(2, 1) - steps.ranges.select(2, 0)).sum().item<double>();
+  const double per_instance = std::max(1.0, num_taught / static_cast<double>(steps.tours.size(0)));
+  add_gradient_in_chunks(encoded, chunk_size(network, encoded[0], steps.tours, per_instance),
+                         [&](const std::vector<Tensor>& parts, std::int64_t begin, std::int64_t count) {
+                           const nn::TaughtScore score = network.taught_score(
+                               parts, {steps.tours.narrow(0, begin, count), steps.ranges.narrow(0, begin, count),
+                                       steps.coefficients.narrow(0, begin, count)});
+                           sum += score.sum.item<double>();
+                           total.log_prob += score.log_prob;
+                           total.decisions += score.decisions;
+                           total.correct += score.correct;
+                           total.skipped += score.skipped;
+                           return score.sum;
+                         });
+  total.sum = torch::tensor(sum, torch::kFloat64);
   return total;
 }
 

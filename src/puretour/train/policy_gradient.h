@@ -2,7 +2,8 @@
 // tours.
 //
 // Vanilla training has coefficient advantage / number of tours for every step, PUPO multiplies it by the weight W of
-// the step. Nothing else differs. SPDX-License-Identifier: MIT
+// the step. Nothing else differs. A teacher's cross-entropy has coefficient -1 / number of decisions.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <span>
@@ -20,6 +21,10 @@ namespace puretour::train {
 /// cache.
 double add_gradient(nn::Network& network, const std::vector<nn::Tensor>& encoded, const nn::Tensor& tours,
                     const nn::Tensor& coefficients);
+
+/// The same for taught steps: what became of them. `score.sum` is without a graph.
+nn::TaughtScore add_taught_gradient(nn::Network& network, const std::vector<nn::Tensor>& encoded,
+                                    const nn::TaughtSteps& steps);
 
 /// Norm of all gradients together.
 double gradient_norm(const nn::Network& network);

@@ -11,6 +11,8 @@
 
 #include "puretour/base/error.h"
 #include "puretour/base/text.h"
+#include "puretour/solve/small_tour.h"
+#include "puretour/train/teacher.h"
 
 namespace puretour::train {
 namespace {
@@ -22,7 +24,12 @@ std::vector<RecipeField> make_fields() {
   return {
       {"model", &R::model, 0, 0, {"am", "pointerformer", "invit"}, "network: am, pointerformer or invit"},
       {"nodes", &R::nodes, 2, 1e5, {}, "nodes of every training instance"},
-      {"method", &R::method, 0, 0, {"vanilla", "pupo"}, "weights of the steps: vanilla (1) or pupo (by purity)"},
+      {"method",
+       &R::method,
+       0,
+       0,
+       {"vanilla", "pupo", "teacher"},
+       "vanilla (REINFORCE), pupo (with purity weights) or teacher (imitation of best completions)"},
       {"seed", &R::seed, 0, 9e15, {}, "of instances, samples and initial weights"},
       {"precision",
        &R::precision,
@@ -30,6 +37,18 @@ std::vector<RecipeField> make_fields() {
        0,
        {"float32", "bfloat16"},
        "of products with weights: float32, or bfloat16 (faster where `puretour info` says bf16 or amx)"},
+      {"initial_weights",
+       &R::initial_weights,
+       0,
+       0,
+       {},
+       "network to start from: a .safetensors file; empty: random weights"},
+      {"weights",
+       &R::weights,
+       0,
+       0,
+       {"none", "paper", "authors"},
+       "purity weights of the steps: none, paper (the definition) or authors (their program)"},
 
       {"embedding_dim", &R::embedding_dim, 1, 4096, {}, "width of the network"},
       {"num_heads", &R::num_heads, 1, 128, {}, "attention heads; divides the width"},
@@ -49,7 +68,20 @@ std::vector<RecipeField> make_fields() {
 
       {"optimizer", &R::optimizer, 0, 0, {"adam", "adamw"}, "adam (weight decay in the gradient) or adamw (beside it)"},
       {"learning_rate", &R::learning_rate, 0, 10, {}, "of the first epoch"},
-      {"learning_rate_decay", &R::learning_rate_decay, 0, 1, {}, "factor after every epoch"},
+      {"learning_rate_schedule",
+       &R::learning_rate_schedule,
+       0,
+       0,
+       {"constant", "exponential", "cosine"},
+       "constant, exponential (learning_rate_decay) or cosine (to learning_rate_final)"},
+      {"learning_rate_decay", &R::learning_rate_decay, 0, 1, {}, "exponential: factor after every epoch"},
+      {"learning_rate_warmup",
+       &R::learning_rate_warmup,
+       0,
+       kMany,
+       {},
+       "steps over which the rate rises from 0, with any schedule"},
+      {"learning_rate_final", &R::learning_rate_final, 0, 10, {}, "cosine: rate after the last step"},
       {"weight_decay", &R::weight_decay, 0, 1, {}, "of the optimiser"},
       {"clip_norm", &R::clip_norm, 0, 1e9, {}, "largest norm of the gradient; 0: any"},
 
@@ -71,6 +103,17 @@ std::vector<RecipeField> make_fields() {
       {"significance", &R::significance, 0, 1, {}, "rollout: replace the copy if p is below"},
       {"gate_tolerance", &R::gate_tolerance, 0, 1, {}, "gated: replace the copy if its tours are longer by more"},
       {"baseline_instances", &R::baseline_instances, 2, 1e7, {}, "rollout, gated: instances of the comparison"},
+
+      {"questions", &R::questions, 1, 1e4, {}, "teacher: states of an instance that it is asked about"},
+      {"own_states",
+       &R::own_states,
+       0,
+       1,
+       {},
+       "teacher: share of the states that come from sampled tours of the network"},
+      {"own_states_warmup", &R::own_states_warmup, 0, kMany, {}, "teacher: steps over which that share rises from 0"},
+      {"taught_steps", &R::taught_steps, 0, 1e5, {}, "teacher: steps of an answer that are taught; 0: all"},
+      {"data", &R::data, 0, 0, {}, "teacher: file of solved instances (.npz, .txt); empty: fresh ones"},
 
       {"discount", &R::discount, 0, 1, {}, "pupo: of later costs; the paper names none"},
       {"clamp_weights", &R::clamp_weights, 0, 0, {}, "pupo: raise negative weights to 0"},
@@ -113,7 +156,11 @@ struct Setter {
   bool operator()(std::string& value) const {
     std::string_view word = text;
     if (word.size() >= 2 && word.front() == '"' && word.back() == '"') word = word.substr(1, word.size() - 2);
-    if (std::find(field.choices.begin(), field.choices.end(), word) == field.choices.end()) return false;
+    if (field.choices.empty()) {  // any text that a line can hold
+      if (word.find_first_of("\"\n") != std::string_view::npos) return false;
+    } else if (std::find(field.choices.begin(), field.choices.end(), word) == field.choices.end()) {
+      return false;
+    }
     value = word;
     return true;
   }
@@ -151,6 +198,7 @@ struct Setter {
   }
 
   [[nodiscard]] std::string possible(const std::string& /*kind*/) const {
+    if (field.choices.empty()) return "a text without quotes";
     return fmt::format("one of {}", fmt::join(field.choices, ", "));
   }
   [[nodiscard]] std::string possible(std::size_t /*kind*/) const {
@@ -224,6 +272,40 @@ std::vector<Assignment> read_assignments(std::string_view text, const std::strin
   return assignments;
 }
 
+// What the network of a paper's recipe is, whatever the method.
+void set_network(Recipe& recipe) {
+  if (recipe.model == "pointerformer") {
+    recipe.num_layers = 6;
+    recipe.tanh_clip = 50;
+  } else if (recipe.model == "invit") {
+    recipe.num_layers = 2;
+  }
+}
+
+// What learned fastest on two cores: docs/training.md.
+Recipe teacher_recipe(Recipe recipe) {
+  set_network(recipe);
+  recipe.baseline = "none";
+  recipe.optimizer = "adamw";
+  recipe.weight_decay = 0.01;
+  recipe.clip_norm = 1;
+  recipe.learning_rate = 5e-4;
+  recipe.learning_rate_schedule = "cosine";
+  recipe.learning_rate_warmup = 200;
+  recipe.learning_rate_final = 1e-5;
+  recipe.epochs = 50;
+  recipe.steps = 1000;
+  recipe.batch = 128;
+  if (recipe.model == "invit") {
+    // Every step has views of its own: a few steps of many states.
+    recipe.batch = 32;
+    recipe.taught_steps = 4;
+    recipe.log_steps = 10;
+    recipe.validation_instances = 200;
+  }
+  return recipe;
+}
+
 }  // namespace
 
 std::span<const RecipeField> recipe_fields() {
@@ -252,13 +334,14 @@ Recipe paper_recipe(const std::string& model, std::size_t nodes, const std::stri
     set_field(recipe, *find_field(key), value, "recipe");
   }
   recipe.nodes = nodes;
+  if (method == "teacher") return teacher_recipe(std::move(recipe));
+  if (method == "pupo") recipe.weights = "paper";
   const bool pupo = method == "pupo";
   const bool large = nodes > 50;  // the paper trains at 50 and 100 nodes
+  set_network(recipe);
   if (model == "am") {
     recipe.learning_rate = pupo && large ? 1.5e-4 : 1e-4;
   } else if (model == "pointerformer") {
-    recipe.num_layers = 6;
-    recipe.tanh_clip = 50;
     recipe.epochs = 500;
     recipe.steps = 1563;  // 100,000 instances; the original's last batch is half full
     recipe.batch = 64;
@@ -269,7 +352,6 @@ Recipe paper_recipe(const std::string& model, std::size_t nodes, const std::stri
     recipe.baseline = "shared";
     recipe.normalise_advantage = true;
   } else {
-    recipe.num_layers = 2;
     recipe.epochs = 250;
     recipe.steps = 300;
     recipe.batch = 8;
@@ -322,6 +404,26 @@ void check_recipe(const Recipe& recipe) {
       *std::min_element(recipe.state_views.begin(), recipe.state_views.end()) < recipe.action_view) {
     throw InputError(fmt::format("state_views are {}, but none may be below action_view, which is {}",
                                  fmt::join(recipe.state_views, ", "), recipe.action_view));
+  }
+  if (recipe.method == "pupo" && recipe.weights == "none") {
+    throw InputError("method is pupo, but weights is none; choose weights = paper or authors, or method = vanilla");
+  }
+  if (recipe.method == "vanilla" && recipe.weights != "none") {
+    throw InputError(fmt::format("method is vanilla, which has no weights, but weights is {}; choose method = pupo",
+                                 recipe.weights));
+  }
+  if (recipe.method != "teacher" && !recipe.data.empty()) {
+    throw InputError(
+        fmt::format("data is {}, but only method = teacher learns from solved instances", quote_input(recipe.data)));
+  }
+  if (recipe.method == "teacher" && (recipe.copies != 1 || recipe.baseline != "none")) {
+    throw InputError(
+        fmt::format("method is teacher, which needs copies = 1 and baseline = none, but they are {} and {}",
+                    recipe.copies, recipe.baseline));
+  }
+  if (recipe.method == "teacher" && (recipe.nodes < kMinTaughtNodes || recipe.nodes > SmallTourSearch::kMaxNodes)) {
+    throw InputError(fmt::format("nodes is {}, but method = teacher needs {} to {} of them", recipe.nodes,
+                                 kMinTaughtNodes, SmallTourSearch::kMaxNodes));
   }
   if (recipe.learning_rate <= 0) throw InputError("learning_rate is 0: nothing would be learned");
 }

@@ -24,6 +24,8 @@ struct Recipe {
   std::string method = "vanilla";
   std::size_t seed = 1234;
   std::string precision = "float32";
+  std::string initial_weights;  // path of a network to start from; empty: random weights
+  std::string weights = "none";
 
   // The network; fields that a network does not have are ignored.
   std::size_t embedding_dim = 128;
@@ -46,7 +48,10 @@ struct Recipe {
   // The optimiser.
   std::string optimizer = "adam";
   double learning_rate = 1e-4;
+  std::string learning_rate_schedule = "exponential";
   double learning_rate_decay = 1;
+  std::size_t learning_rate_warmup = 0;
+  double learning_rate_final = 0;
   double weight_decay = 0;
   double clip_norm = 1;
 
@@ -58,6 +63,13 @@ struct Recipe {
   double significance = 0.05;
   double gate_tolerance = 1e-3;
   std::size_t baseline_instances = 10000;
+
+  // The teacher.
+  std::size_t questions = 8;
+  double own_states = 0.75;
+  std::size_t own_states_warmup = 1000;
+  std::size_t taught_steps = 0;
+  std::string data;  // path of solved instances; empty: fresh ones
 
   // PUPO and the paper's ablation.
   double discount = 0.9;

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <nlohmann/json.hpp>
+#include <numbers>
 
 #include "puretour/base/error.h"
 #include "puretour/base/parallel.h"
@@ -88,12 +91,13 @@ void use_one_thread_per_operation() {
 }
 
 StepWeights weights_of_method(const Recipe& recipe, int threads) {
-  if (recipe.method == "vanilla") {
+  if (recipe.weights == "none") {
     return [](const Batch&, const BatchTours&, std::span<float> weights) {
       std::fill(weights.begin(), weights.end(), 1.0F);
     };
   }
-  const PupoOptions options{recipe.discount, recipe.clamp_weights};
+  const PupoOptions options{recipe.discount, recipe.clamp_weights,
+                            recipe.weights == "authors" ? PupoVariant::kAuthors : PupoVariant::kPaper};
   return [options, threads](const Batch& batch, const BatchTours& tours, std::span<float> weights) {
     // Orders are those of the instance, whatever view of it the tour was found in.
     pupo_weights(batch.points, tours.nodes, batch.num_nodes, batch.copies * tours.tours, options, weights, threads);
@@ -104,10 +108,14 @@ StepWeights weights_of_method(const Recipe& recipe, int threads) {
 
 Trainer::Trainer(const Recipe& recipe, const TrainOptions& options) : recipe_(recipe) {
   prepare(options);
-  Rng rng(recipe_.seed, {static_cast<std::uint64_t>(Purpose::kInitialWeights)});
-  network_->initialise(rng);
+  if (recipe_.initial_weights.empty()) {
+    Rng rng(recipe_.seed, {static_cast<std::uint64_t>(Purpose::kInitialWeights)});
+    network_->initialise(rng);
+  } else {
+    take_initial_weights();
+  }
   TensorMap initial = network_->weights();
-  if (recipe_.baseline == "gated") {  // begins with weights of its own
+  if (recipe_.baseline == "gated" && recipe_.initial_weights.empty()) {  // begins with weights of its own
     Rng other(recipe_.seed, {static_cast<std::uint64_t>(Purpose::kBaselineWeights)});
     const auto unrelated = nn::make_network(network_config(recipe_));
     unrelated->initialise(other);
@@ -116,7 +124,8 @@ Trainer::Trainer(const Recipe& recipe, const TrainOptions& options) : recipe_(re
   baseline_ = std::make_unique<Baseline>(recipe_, initial, threads_);
 }
 
-Trainer::Trainer(const TrainingState& state, const TrainOptions& options) : recipe_(state.recipe), step_(state.step) {
+Trainer::Trainer(const TrainingState& state, const TrainOptions& options)
+    : recipe_(state.recipe), ancestry_(state.ancestry), step_(state.step) {
   prepare(options);
   network_->set_weights(state.weights);
   adam_->restore(state.moments, state.step, "training state");
@@ -124,6 +133,31 @@ Trainer::Trainer(const TrainingState& state, const TrainOptions& options) : reci
 }
 
 Trainer::~Trainer() = default;
+
+void Trainer::take_initial_weights() {
+  const std::string& path = recipe_.initial_weights;
+  const Checkpoint checkpoint = read_checkpoint(path);
+  if (checkpoint.config != network_config(recipe_)) {
+    throw InputError(fmt::format(
+        "initial_weights: {} is a network of another kind or size than that of the recipe ({}, {} layers of "
+        "width {}); choose a network that was trained with the same values",
+        path, recipe_.model, recipe_.num_layers, recipe_.embedding_dim));
+  }
+  network_->set_weights(checkpoint.weights);
+  // The notes of that network, behind those of the network which it started from itself.
+  nlohmann::ordered_json chain = nlohmann::ordered_json::array();
+  nlohmann::ordered_json parent;
+  for (const auto& [key, value] : checkpoint.notes) {
+    if (key == "training_ancestry") {
+      chain = nlohmann::ordered_json::parse(value, nullptr, /*allow_exceptions=*/false);
+      if (!chain.is_array()) throw ModelError(fmt::format("{}: training_ancestry is no list", path));
+    } else {
+      parent[key] = value;
+    }
+  }
+  chain.push_back(parent);
+  ancestry_ = chain.dump();
+}
 
 void Trainer::prepare(const TrainOptions& options) {
   check_recipe(recipe_);
@@ -154,11 +188,29 @@ void Trainer::prepare(const TrainOptions& options) {
     copies_[k]->set_precision(product_precision(recipe_));
     copies_[k]->use_packs(packs_);
   }
+  if (!recipe_.data.empty()) solved_ = std::make_unique<SolvedInstances>(recipe_.data, recipe_.nodes);
   adam_ = std::make_unique<Adam>(network_->named_parameters(), recipe_.weight_decay, recipe_.optimizer == "adamw");
 }
 
 double Trainer::learning_rate() const {
-  return recipe_.learning_rate * std::pow(recipe_.learning_rate_decay, static_cast<double>(epoch()));
+  double rate = recipe_.learning_rate;
+  const auto warmup = static_cast<double>(recipe_.learning_rate_warmup);
+  const auto step = static_cast<double>(step_);
+  if (recipe_.learning_rate_schedule == "exponential") {
+    rate *= std::pow(recipe_.learning_rate_decay, static_cast<double>(epoch()));
+  } else if (recipe_.learning_rate_schedule == "cosine") {
+    const double share =
+        std::clamp((step - warmup) / std::max(1.0, static_cast<double>(num_steps_in_all()) - warmup), 0.0, 1.0);
+    rate = recipe_.learning_rate_final +
+           (recipe_.learning_rate - recipe_.learning_rate_final) * 0.5 * (1 + std::cos(std::numbers::pi * share));
+  }
+  return step < warmup ? rate * (step + 1) / warmup : rate;
+}
+
+double Trainer::own_share() const {
+  if (recipe_.own_states_warmup == 0) return recipe_.own_states;
+  return recipe_.own_states *
+         std::min(1.0, static_cast<double>(step_) / static_cast<double>(recipe_.own_states_warmup));
 }
 
 Batch Trainer::next_batch() const {
@@ -237,26 +289,35 @@ void Trainer::share_gradients() {
   communicator_->add_up(shared);
 }
 
+std::vector<std::vector<Tensor>> Trainer::encode(const Batch& batch) {
+  const Stopwatch watch(phases_.encode);
+  std::vector<std::vector<Tensor>> encoded(copies_.size());
+  const Tensor points = points_tensor(batch).to(device_);
+  packs_->clear();  // the weights have changed
+  for (std::size_t k = 1; k < copies_.size(); ++k) copies_[k]->copy_statistics(*network_);
+  group_->run([&](std::size_t k) {
+    copies_[k]->zero_grad(/*set_to_none=*/true);  // the first gradients are then taken as they are
+    encoded[k] = copies_[k]->encode(share_of(points, k, copies_.size()), nn::Statistics::kUpdate);
+  });
+  return encoded;
+}
+
 StepSums Trainer::step() {
   const torch::AutoGradMode with_gradients(true);
-  StepSums sums;
+  StepSums sums = recipe_.method == "teacher" ? imitate() : reinforce();
   sums.steps = 1;
+  finish_step(sums);
+  return sums;
+}
+
+StepSums Trainer::reinforce() {
+  StepSums sums;
   Batch batch;
   {
     const Stopwatch watch(phases_.instances);
     batch = next_batch();
   }
-  std::vector<std::vector<Tensor>> encoded(copies_.size());
-  {
-    const Stopwatch watch(phases_.encode);
-    const Tensor points = points_tensor(batch).to(device_);
-    packs_->clear();  // the weights have changed
-    for (std::size_t k = 1; k < copies_.size(); ++k) copies_[k]->copy_statistics(*network_);
-    group_->run([&](std::size_t k) {
-      copies_[k]->zero_grad(/*set_to_none=*/true);  // the first gradients are then taken as they are
-      encoded[k] = copies_[k]->encode(share_of(points, k, copies_.size()), nn::Statistics::kUpdate);
-    });
-  }
+  const std::vector<std::vector<Tensor>> encoded = encode(batch);
   BatchTours tours;
   {
     const Stopwatch watch(phases_.tours);
@@ -294,6 +355,95 @@ StepSums Trainer::step() {
     sums.loss = add_gradients(encoded, orders, factors);
     share_gradients();
   }
+  return sums;
+}
+
+StepSums Trainer::imitate() {
+  StepSums sums;
+  Batch batch;
+  std::vector<NodeId> optimal;  // tours, if they are known
+  {
+    const Stopwatch watch(phases_.instances);
+    const std::size_t share = recipe_.batch / static_cast<std::size_t>(communicator_->count());
+    const std::size_t first = share * static_cast<std::size_t>(communicator_->rank());
+    batch = solved_ ? solved_->batch(recipe_.seed, step_, first, share, optimal) : next_batch();
+  }
+  const std::vector<std::vector<Tensor>> encoded = encode(batch);
+  LessonPlan plan;
+  plan.questions = recipe_.questions;
+  plan.own_share = own_share();
+  plan.taught_steps = recipe_.taught_steps;
+  plan.seed = recipe_.seed;
+  plan.number = step_;
+  plan.threads = threads_;
+  BatchTours own;
+  if (asks_own_states(batch, plan)) {
+    const Stopwatch watch(phases_.tours);
+    own = sample_tours(batch, encoded);
+  }
+  double length = 0;
+  for (const double v : own.lengths) length += v;
+  const double num_own_tours = communicator_->add_up(static_cast<double>(own.lengths.size()));
+  length = communicator_->add_up(length);
+  sums.length = num_own_tours > 0 ? length / num_own_tours : 0;
+  Lessons lessons;
+  {
+    const Stopwatch watch(phases_.labels);
+    lessons = make_lessons(batch, optimal, own, plan);
+  }
+  BatchTours tours;
+  tours.tours = plan.questions;
+  tours.nodes = std::move(lessons.tours);
+  std::vector<float> weights(tours.nodes.size());
+  {
+    const Stopwatch watch(phases_.weights);
+    step_weights_(batch, tours, weights);
+  }
+  const Stopwatch watch(phases_.gradient);
+  const double num_decisions = communicator_->add_up(static_cast<double>(lessons.num_decisions()));
+  const auto [least, most] = std::minmax_element(weights.begin(), weights.end());
+  sums.weight_min = static_cast<double>(*least);
+  sums.weight_max = static_cast<double>(*most);
+  for (float& w : weights) {
+    sums.weight_mean += static_cast<double>(w) / static_cast<double>(weights.size());
+    w = static_cast<float>(-static_cast<double>(w) / num_decisions);
+  }
+  nn::TaughtSteps steps;
+  steps.tours = tours_tensor(batch, tours).to(device_);
+  steps.coefficients =
+      torch::tensor(at::ArrayRef<float>(weights.data(), weights.size())).view(steps.tours.sizes()).to(device_);
+  steps.ranges = torch::empty({steps.tours.size(0), steps.tours.size(1), 2}, torch::kInt64);
+  auto* range = steps.ranges.data_ptr<std::int64_t>();
+  for (const Lessons::Range& taught : lessons.ranges) {
+    *range++ = static_cast<std::int64_t>(taught.begin);
+    *range++ = static_cast<std::int64_t>(taught.end);
+  }
+  std::vector<nn::TaughtScore> scores(copies_.size());
+  group_->run([&](std::size_t k) {
+    const auto part = [&](const Tensor& all) { return share_of(all, k, copies_.size()); };
+    scores[k] =
+        add_taught_gradient(*copies_[k], encoded[k], {part(steps.tours), part(steps.ranges), part(steps.coefficients)});
+  });
+  add_up_gradients();
+  std::array<double, 5> totals{};
+  for (const nn::TaughtScore& score : scores) {
+    totals[0] += score.sum.item<double>();
+    totals[1] -= score.log_prob;
+    totals[2] += static_cast<double>(score.decisions);
+    totals[3] += static_cast<double>(score.correct);
+    totals[4] += static_cast<double>(score.skipped);
+  }
+  for (double& total : totals) total = communicator_->add_up(total);
+  sums.loss = totals[0];
+  sums.nats = totals[1];
+  sums.decisions = static_cast<std::uint64_t>(totals[2]);
+  sums.correct = static_cast<std::uint64_t>(totals[3]);
+  sums.skipped = static_cast<std::uint64_t>(totals[4]);
+  share_gradients();
+  return sums;
+}
+
+void Trainer::finish_step(StepSums& sums) {
   {
     const Stopwatch watch(phases_.optimizer);
     if (recipe_.norm_penalty > 0) add_norm_penalty(*network_, recipe_.norm_penalty);
@@ -315,7 +465,6 @@ StepSums Trainer::step() {
     const Stopwatch watch(phases_.baseline);
     replaced_baseline_ = baseline_->update(*policy(product_precision(recipe_)), network_->weights(), finished_epoch);
   }
-  return sums;
 }
 
 TrainingState Trainer::state() const {
@@ -325,6 +474,7 @@ TrainingState Trainer::state() const {
   state.weights = network_->weights();
   state.moments = adam_->moments();
   state.baseline = baseline_->state();
+  state.ancestry = ancestry_;
   return state;
 }
 

@@ -1,13 +1,16 @@
 // The training loop, the same for all networks and methods.
 //
 // A step: fresh instances -> encode with a graph -> sampled tours, without one -> lengths -> baseline -> weights of the
-// steps -> log-probabilities of all steps at once, with a graph -> gradient -> clip -> Adam.
+// steps -> log-probabilities of all steps at once, with a graph -> gradient -> clip -> Adam. With a teacher: fresh or
+// solved instances -> encode -> sampled tours -> best completions -> log-probabilities of the taught steps -> gradient.
 //
 // A run lives in a folder:
 //   recipe.toml             what is computed
 //   validation.txt          instances with optimal tours
-//   log.jsonl               a line for every few steps and for every validation; the same for the same recipe, bit by
-//   bit timing.jsonl            speed; not the same state-STEP.safetensors  the last two checkpoints of everything
+//   log.jsonl               a line for every few steps and for every validation;
+//                           the same for the same recipe, bit by bit
+//   timing.jsonl            speed; not the same
+//   state-STEP.safetensors  the last two checkpoints of everything
 //   model.safetensors       the network, for `puretour solve --model`
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -28,6 +31,7 @@
 #include "puretour/train/batch.h"
 #include "puretour/train/communicator.h"
 #include "puretour/train/recipe.h"
+#include "puretour/train/teacher.h"
 #include "puretour/train/training_state.h"
 #include "puretour/train/validation.h"
 
@@ -53,6 +57,7 @@ struct PhaseTimes {
   PhaseTime instances;
   PhaseTime encode;
   PhaseTime tours;
+  PhaseTime labels;  // of a teacher
   PhaseTime baseline;
   PhaseTime weights;
   PhaseTime gradient;
@@ -74,6 +79,8 @@ class Trainer {
   /// Of the step that comes next.
   [[nodiscard]] std::size_t epoch() const { return step_ / recipe_.steps; }
   [[nodiscard]] double learning_rate() const;
+  /// Of questions from the network's own tours, at the step that comes next.
+  [[nodiscard]] double own_share() const;
 
   /// One step of the optimiser; after the last of an epoch the baseline is brought up to date. Throws NumericError if
   /// the gradient is not finite: then the weights are as before.
@@ -84,6 +91,8 @@ class Trainer {
 
   /// `sums` and `log_bytes` are left to the caller.
   [[nodiscard]] TrainingState state() const;
+  /// The chain of trainings whose result the weights started from, oldest first: a JSON list of notes.
+  [[nodiscard]] const std::string& ancestry() const { return ancestry_; }
   /// The network as it is now, by default as a user of the finished one would run it.
   [[nodiscard]] std::unique_ptr<Policy> policy(kernels::Precision precision = kernels::Precision::kFloat) const;
   [[nodiscard]] nn::Network& network() { return *network_; }
@@ -92,7 +101,13 @@ class Trainer {
 
  private:
   void prepare(const TrainOptions& options);
+  void take_initial_weights();
   [[nodiscard]] Batch next_batch() const;
+  [[nodiscard]] std::vector<std::vector<nn::Tensor>> encode(const Batch& batch);
+  // One step without the optimiser's part: gradients of the parameters.
+  StepSums reinforce();
+  StepSums imitate();
+  void finish_step(StepSums& sums);
   [[nodiscard]] BatchTours sample_tours(const Batch& batch, const std::vector<std::vector<nn::Tensor>>& encoded) const;
   double add_gradients(const std::vector<std::vector<nn::Tensor>>& encoded, const nn::Tensor& tours,
                        const nn::Tensor& coefficients);
@@ -112,6 +127,8 @@ class Trainer {
   std::vector<std::shared_ptr<nn::Network>> copies_;
   std::unique_ptr<Adam> adam_;
   std::unique_ptr<Baseline> baseline_;
+  std::unique_ptr<SolvedInstances> solved_;  // null: fresh instances
+  std::string ancestry_ = "[]";              // how the initial weights came about
   std::uint64_t step_ = 0;
   bool replaced_baseline_ = false;
   PhaseTimes phases_;

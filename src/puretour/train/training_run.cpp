@@ -46,6 +46,23 @@ void add(StepSums& sums, const StepSums& step) {
   sums.loss += step.loss;
   sums.gradient_norm += step.gradient_norm;
   sums.weight_mean += step.weight_mean;
+  sums.decisions += step.decisions;
+  sums.correct += step.correct;
+  sums.skipped += step.skipped;
+  sums.nats += step.nats;
+}
+
+// How long the run has taken before, by the last line of its timing file.
+double last_wall_seconds(const std::string& path) {
+  if (!std::filesystem::exists(path)) return 0;
+  std::ifstream stream(path);
+  std::string line;
+  double seconds = 0;
+  while (std::getline(stream, line)) {
+    const Json values = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (values.is_object()) seconds = values.value("wall_seconds", seconds);
+  }
+  return seconds;
 }
 
 // Text that grows at its end. Errors (disk full) are found at once.
@@ -101,6 +118,7 @@ class Run {
     load_validation();
     log_.emplace(path("log.jsonl"), state ? state->log_bytes : 0);
     const std::string timing = path("timing.jsonl");
+    seconds_before_ = last_wall_seconds(timing);
     timing_.emplace(timing, std::filesystem::exists(timing) ? std::filesystem::file_size(timing) : 0);
     if (!options_.quiet && state) {
       fmt::print(stderr, "puretour: going on after step {} of {}\n", first_step_, trainer_->num_steps_in_all());
@@ -139,6 +157,11 @@ class Run {
   [[nodiscard]] const Recipe& recipe() const { return trainer_->recipe(); }
   [[nodiscard]] std::string path(const char* name) const { return (options_.folder / name).string(); }
 
+  [[nodiscard]] bool is_taught() const { return recipe().method == "teacher"; }
+  [[nodiscard]] static double per_decision(const StepSums& sums) {
+    return static_cast<double>(std::max<std::uint64_t>(1, sums.decisions));
+  }
+
   // All processes stop after the same step.
   bool should_stop() {
     const bool mine = stop_.expired() || (options_.stop_after && trainer_->num_steps() >= *options_.stop_after);
@@ -161,24 +184,35 @@ class Run {
     if (writes_) {
       const auto count = static_cast<double>(sums_.steps);
       last_length_ = sums_.length / count;
-      log_->line({{"step", trainer_->num_steps()},
-                  {"epoch", (trainer_->num_steps() - 1) / recipe().steps + 1},
-                  {"instances", trainer_->num_steps() * recipe().batch},
-                  {"length", last_length_},
-                  {"advantage", sums_.advantage / count},
-                  {"loss", sums_.loss / count},
-                  {"gradient_norm", sums_.gradient_norm / count},
-                  {"weight_min", sums_.weight_min},
-                  {"weight_mean", sums_.weight_mean / count},
-                  {"weight_max", sums_.weight_max}});
+      Json line = {{"step", trainer_->num_steps()},
+                   {"epoch", (trainer_->num_steps() - 1) / recipe().steps + 1},
+                   {"instances", trainer_->num_steps() * recipe().batch},
+                   {"length", last_length_}};
+      if (is_taught()) {
+        line["loss"] = sums_.loss / count;
+        line["decisions"] = sums_.decisions;
+        line["nats_per_decision"] = sums_.nats / per_decision(sums_);
+        line["accuracy"] = static_cast<double>(sums_.correct) / per_decision(sums_);
+        line["skipped_decisions"] = sums_.skipped;
+      } else {
+        line["advantage"] = sums_.advantage / count;
+        line["loss"] = sums_.loss / count;
+      }
+      line["gradient_norm"] = sums_.gradient_norm / count;
+      line["weight_min"] = sums_.weight_min;
+      line["weight_mean"] = sums_.weight_mean / count;
+      line["weight_max"] = sums_.weight_max;
+      log_->line(line);
       last_sums_ = sums_;
       const PhaseTimes& p = trainer_->phases();
       timing_->line({{"step", trainer_->num_steps()},
+                     {"wall_seconds", seconds_before_ + seconds_since(start_)},
                      {"instances_per_second", instances_per_second()},
                      {"seconds",
                       {{"instances", p.instances.seconds},
                        {"encode", p.encode.seconds},
                        {"tours", p.tours.seconds},
+                       {"labels", p.labels.seconds},
                        {"baseline", p.baseline.seconds},
                        {"weights", p.weights.seconds},
                        {"gradient", p.gradient.seconds},
@@ -214,6 +248,7 @@ class Run {
       checkpoint.notes["training_recipe"] = recipe_text(recipe());
       checkpoint.notes["training_steps"] = fmt::format("{} of {}", state.step, trainer_->num_steps_in_all());
       checkpoint.notes["training_instances"] = fmt::format("{}", state.step * recipe().batch);
+      if (trainer_->ancestry() != "[]") checkpoint.notes["training_ancestry"] = trainer_->ancestry();
       checkpoint.notes["frobenius_norms"] = fmt::format("sum {:.4f}, joint {:.4f}", norms.sum, norms.joint);
       checkpoint.notes["program"] = fmt::format("PureTour {} ({})", build_info().version, build_info().commit);
       if (validation_) {
@@ -264,6 +299,7 @@ class Run {
   bool writes_ = true;
   bool visible_ = false;
   std::uint64_t first_step_ = 0;
+  double seconds_before_ = 0;  // that earlier processes worked on the run
   Clock::time_point start_;
   Clock::time_point last_checkpoint_;
   Clock::time_point last_draw_;

@@ -53,10 +53,12 @@ std::string format_state(const TrainingState& state) {
                                           {"has_moving_mean", state.baseline.has_moving_mean},
                                           {"sums",
                                            {sums.steps, sums.length, sums.advantage, sums.loss, sums.gradient_norm,
-                                            sums.weight_mean, sums.weight_min, sums.weight_max}}};
+                                            sums.weight_mean, sums.weight_min, sums.weight_max}},
+                                          {"teacher_sums", {sums.decisions, sums.correct, sums.skipped, sums.nats}}};
   file.metadata["kind"] = "puretour training state";
   file.metadata["recipe"] = recipe_text(state.recipe);
   file.metadata["numbers"] = numbers.dump();
+  file.metadata["ancestry"] = state.ancestry;
   return format_safetensors(file);
 }
 
@@ -68,6 +70,7 @@ TrainingState parse_state(std::string_view bytes, const std::string& source) {
   }
   TrainingState state;
   state.recipe = parse_recipe(file.metadata.at("recipe"), source);
+  if (file.metadata.contains("ancestry")) state.ancestry = file.metadata.at("ancestry");
   state.weights = take(file, kWeights, source);
   state.moments = take(file, kMoments, source);
   state.baseline.weights = take(file, kBaseline, source);
@@ -86,6 +89,13 @@ TrainingState parse_state(std::string_view bytes, const std::string& source) {
     state.baseline.has_moving_mean = numbers.at("has_moving_mean");
     const auto& sums = numbers.at("sums");
     state.sums = {sums.at(0), sums.at(1), sums.at(2), sums.at(3), sums.at(4), sums.at(5), sums.at(6), sums.at(7)};
+    if (numbers.contains("teacher_sums")) {  // states of earlier versions have none
+      const auto& of_teacher = numbers.at("teacher_sums");
+      state.sums.decisions = of_teacher.at(0);
+      state.sums.correct = of_teacher.at(1);
+      state.sums.skipped = of_teacher.at(2);
+      state.sums.nats = of_teacher.at(3);
+    }
   } catch (const nlohmann::json::exception& error) {
     throw ModelError(fmt::format("{}: {}", source, error.what()));
   }

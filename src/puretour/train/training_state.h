@@ -24,6 +24,11 @@ struct StepSums {
   double weight_mean = 0;
   double weight_min = 0;  // not sums, but the extremes
   double weight_max = 0;
+  // Of a teacher; `loss` is then the cross-entropy:
+  std::uint64_t decisions = 0;
+  std::uint64_t correct = 0;  // decisions where no other node was more probable
+  std::uint64_t skipped = 0;  // decisions whose right node the network cannot choose
+  double nats = 0;            // minus the log-probabilities of the right nodes
   bool operator==(const StepSums&) const = default;
 };
 
@@ -35,6 +40,7 @@ struct TrainingState {
   Baseline::State baseline;
   StepSums sums;
   std::uint64_t log_bytes = 0;  // length of the log at this moment
+  std::string ancestry = "[]";  // how the initial weights came about: see ancestry_of()
   bool operator==(const TrainingState&) const = default;
 };
 
