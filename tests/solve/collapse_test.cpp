@@ -14,7 +14,7 @@ TEST(CollapsedInstance, KeepsInstancesWithoutCopies) {
   for (const Kind kind : {Kind::kUniform, Kind::kMatrix}) {
     const Instance instance = random_instance(kind, 20, rng);
     const CollapsedInstance collapsed(instance);
-    EXPECT_FALSE(collapsed.has_copies());
+    EXPECT_FALSE(collapsed.is_smaller());
     EXPECT_EQ(collapsed.instance().size(), 20U);
     EXPECT_EQ(collapsed.expanded(Tour::identity(20)), Tour::identity(20));
     EXPECT_EQ(collapsed.collapsed(Tour::identity(20)), Tour::identity(20));
@@ -24,7 +24,7 @@ TEST(CollapsedInstance, KeepsInstancesWithoutCopies) {
 TEST(CollapsedInstance, SolvesCopiesAsOnePoint) {
   const Instance instance({{0, 0}, {1, 0}, {0, 0}, {1, 1}, {-0.0, 0}, {1, 1}});
   const CollapsedInstance collapsed(instance);
-  ASSERT_TRUE(collapsed.has_copies());
+  ASSERT_TRUE(collapsed.is_smaller());
   ASSERT_EQ(collapsed.instance().size(), 3U);
   EXPECT_EQ(collapsed.instance().points()[0], (Point{0, 0}));
   EXPECT_EQ(collapsed.instance().points()[1], (Point{1, 0}));
