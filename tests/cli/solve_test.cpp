@@ -76,6 +76,39 @@ TEST_F(Solve, CallsAnInstalledLkh) {
   expect_refused({"solve", "a.tsp", "--with", "lkh", "--lkh-binary", "./broken"}, "no licence");
 }
 
+const char* const kFixedEdges =
+    "NAME: f\nDIMENSION: 5\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 10 0\n3 20 0\n4 20 10\n5 0 10\n"
+    "FIXED_EDGES_SECTION\n1 4\n-1\nEOF\n";
+
+TEST_F(Solve, KeepsFixedEdges) {
+  write("f.tsp", kFixedEdges);
+  const auto result = json({"solve", "f.tsp", "--json", "-o", "f.tour"});
+  EXPECT_EQ(result[0]["length"], 22 + 10 + 10 + 14 + 10);  // 1 4 3 2 5
+  EXPECT_EQ(result[0]["length_without_fixed_edges"], 10 + 10 + 14 + 10);
+  // Before the work, not after it.
+  expect_refused({"solve", "f.tsp", "-o", "f.txt"}, "f has fixed edges, which lines cannot hold; write it as tsplib");
+  write("without.tour", "TOUR_SECTION\n1 2 3 4 5 -1\nEOF\n");
+  expect_refused({"solve", "f.tsp", "--initial", "without.tour"}, "the initial tour lacks the fixed edge 1-4");
+}
+
+TEST_F(Solve, GivesFixedEdgesToLkh) {
+  // A stand-in that answers only if the problem has the section, with a tour that lacks the edge or not.
+  const auto script = [](const char* nodes) {
+    return fmt::format(
+        "#!/bin/sh\nout=$(sed -n 's/^OUTPUT_TOUR_FILE = //p' \"$1\")\nin=$(sed -n 's/^PROBLEM_FILE = //p' \"$1\")\n"
+        "grep -A1 FIXED_EDGES_SECTION \"$in\" | grep -q '^1 4$' || exit 1\n"
+        "printf 'DIMENSION : 5\\nTOUR_SECTION\\n{}\\n-1\\nEOF\\n' > \"$out\"\n",
+        nodes);
+  };
+  write("f.tsp", kFixedEdges);
+  write("lkh", script("1 4 3 2 5"));
+  write("bad", script("1 2 3 4 5"));
+  for (const char* name : {"lkh", "bad"}) chmod(path(name).c_str(), 0755);
+  EXPECT_EQ(json({"solve", "f.tsp", "--with", "lkh", "--lkh-binary", "./lkh", "--json"})[0]["method"], "lkh");
+  expect_refused({"solve", "f.tsp", "--with", "lkh", "--lkh-binary", "./bad"},
+                 "the tour of ./bad lacks the fixed edge");
+}
+
 TEST_F(Solve, RefusesWhatItCanNotDo) {
   output({"generate", "-n", "5", "-c", "2", "-o", "a.txt"});
   expect_refused({"solve", "a.txt", "--with", "magic"}, "choose auto, lk, eax, lkh, nearest, greedy or 2opt");

@@ -46,6 +46,19 @@ TEST(NeuralSolver, GivesTheTourOfTheNetwork) {
   EXPECT_EQ(solve(instance, raw).tour, Tour(test::greedy(*policy->encode(points, {})).order));
 }
 
+TEST(NeuralSolver, RefusesFixedEdges) {
+  const Instance instance = Instance(lattice_points(10)).with_fixed_edges(std::vector<FixedEdge>{{0, 1}});
+  try {
+    (void)solve(instance, {});
+    ADD_FAILURE() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "instance: networks know no fixed edges, but the instance has 1; use auto, lk, eax, lkh, nearest, greedy "
+        "or 2opt, or remove FIXED_EDGES_SECTION");
+  }
+}
+
 TEST(NeuralSolver, MoreToursAreNeverWorse) {
   const Instance instance(lattice_points(40));
   double last = solve(instance, decoding("sample:1")).length;

@@ -108,7 +108,7 @@ TEST(Solvers, ReachKnownOptimaOfTsplib) {
     std::string colon;
     double optimum = 0;
     fields >> name >> colon >> optimum;
-    // The optimum of linhp318 is that of a path: it has a fixed edge, which is not supported.
+    // The optimum of linhp318 is that of a path, without its fixed edge: see fixed_edges_test.cpp.
     if (name == "linhp318" || !std::filesystem::exists(folder / (name + ".tsp"))) continue;
     const Instance instance = parse_tsplib(read_file(folder / (name + ".tsp")), name);
     if (instance.size() > 130) continue;

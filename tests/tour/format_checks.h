@@ -24,6 +24,9 @@ inline bool same_instance(const Instance& a, const Instance& b) {
   };
   if (a.size() != b.size() || a.metric() != b.metric() || a.name() != b.name()) return false;
   if (!same_points(a.points(), b.points())) return false;
+  if (!std::equal(a.fixed_edges().begin(), a.fixed_edges().end(), b.fixed_edges().begin(), b.fixed_edges().end())) {
+    return false;
+  }
   if ((a.matrix() == nullptr) != (b.matrix() == nullptr)) return false;
   return a.matrix() == nullptr || a.matrix()->weights == b.matrix()->weights;
 }

@@ -153,10 +153,10 @@ TEST(Tsplib, LayoutDoesNotMatter) {
       // CRLF, tabs, blank lines, trailing blanks, a comment, ids in any order, other spellings of numbers
       "\r\n# made by hand\r\nNAME:square \r\nTYPE:\tTSP\t\r\nDIMENSION:4\r\nEDGE_WEIGHT_TYPE:EUC_2D\r\n"
       "NODE_COORD_SECTION \r\n\r\n 3 1e1 +10.0\r\n\t1\t0.\t-0\r\n4 10 .0\r\n  0002 0.0e0 1.0E+01 \r\n\r\nEOF \r\n \r\n",
-      // a byte order mark, keywords repeated with equal values, fixed edges
+      // a byte order mark, keywords repeated with equal values, an empty section
       "\xEF\xBB\xBFNAME: square\nTYPE: TSP (by hand)\nDIMENSION: 4\nDIMENSION: 4\nEDGE_WEIGHT_TYPE: EUC_2D\n"
       "EDGE_WEIGHT_FORMAT: FUNCTION\nNODE_COORD_TYPE: TWOD_COORDS\nDISPLAY_DATA_TYPE: COORD_DISPLAY\n"
-      "FIXED_EDGES_SECTION\n1 2\n3 4\n-1\nNODE_COORD_SECTION\n1 0 0\n2 0 10\n3 10 10\n4 10 0\nEOF"};
+      "FIXED_EDGES_SECTION\n-1\nNODE_COORD_SECTION\n1 0 0\n2 0 10\n3 10 10\n4 10 0\nEOF"};
   for (const char* text : variants) EXPECT_TRUE(same_instance(parse_tsplib(text, "x"), plain)) << text;
 }
 
@@ -193,6 +193,37 @@ TEST(Tsplib, InstancesSurviveWritingBitByBit) {
   for (const Instance& instance : {Instance(matrix), Instance(matrix, {{1, 2}, {3, 4}, {5, 6}}, "m")}) {
     EXPECT_TRUE(same_instance(instance, parse_tsplib(format_tsplib(instance), "x")));
   }
+}
+
+TEST(Tsplib, FixedEdgesSurviveWriting) {
+  const std::vector<FixedEdge> edges = {{2, 0}, {1, 2}};
+  const WeightMatrix matrix{4, std::vector<double>(16, 1)};
+  for (const Instance& plain :
+       {Instance({{0, 0}, {0, 10}, {10, 10}, {10, 0}}, Metric::kEuc2d), Instance(matrix, {}, "m")}) {
+    const Instance instance = plain.with_fixed_edges(edges);
+    const std::string text = format_tsplib(instance);
+    EXPECT_TRUE(text.ends_with("FIXED_EDGES_SECTION\n3 1\n2 3\n-1\nEOF\n")) << text;
+    EXPECT_TRUE(same_instance(instance, parse_tsplib(text, "x")));
+    EXPECT_FALSE(same_instance(plain, parse_tsplib(text, "x")));
+  }
+}
+
+TEST(Tsplib, ReadsFixedEdgesWhereverTheSectionStands) {
+  const std::string head = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\n";
+  const std::string points = "NODE_COORD_SECTION\n1 0 0\n2 0 1\n3 1 0\n";
+  const std::string edges = "FIXED_EDGES_SECTION\n1 2 2 1\n3 1\n2 3\n-1\n";  // a repetition and a whole cycle
+  for (const std::string& text : {head + points + edges, head + edges + points + "EOF\n"}) {
+    const Instance instance = parse_tsplib(text, "x");
+    EXPECT_EQ(std::vector(instance.fixed_edges().begin(), instance.fixed_edges().end()),
+              (std::vector<FixedEdge>{{0, 1}, {2, 0}, {1, 2}}));
+  }
+}
+
+TEST(Tsplib, ReadsTheFixedEdgeOfLinhp318) {
+  if (!std::filesystem::exists(kTsplib)) GTEST_SKIP() << "no TSPLIB files in " << kTsplib;
+  const Instance instance = parse_tsplib(read_file(kTsplib / "linhp318.tsp"), "linhp318.tsp");
+  ASSERT_EQ(instance.fixed_edges().size(), 1U);
+  EXPECT_EQ(instance.fixed_edges()[0], (FixedEdge{0, 213}));
 }
 
 TEST(Tsplib, WritesTheExpectedText) {
@@ -279,7 +310,28 @@ TEST(Tsplib, ErrorsInCoordinatesNameTheLine) {
        "f.tsp:7: EDGE_WEIGHT_FORMAT UPPER_ROW contradicts EDGE_WEIGHT_TYPE EUC_2D in line 2"},
       {"EDGE_WEIGHT_FORMAT: UPPER_ROW\nEDGE_WEIGHT_SECTION\n1 2 3\n", "f.tsp:4: EDGE_WEIGHT_SECTION contradicts"},
       {"FIXED_EDGES_SECTION\n1 2\nEOF\n", "f.tsp:5: FIXED_EDGES_SECTION is not finished"},
-      {"FIXED_EDGES_SECTION\n1 4\n-1\n", "f.tsp:4: node number 4 is out of range"},
+      {"FIXED_EDGES_SECTION\n1 4\n-1\n", "f.tsp:4: node number 4 is out of range; nodes are 1 to 3 (DIMENSION)"},
+      {"FIXED_EDGES_SECTION\n1 2\n0 1\n-1\n", "f.tsp:5: node number 0 is out of range; nodes are 1 to 3 (DIMENSION)"},
+      {"FIXED_EDGES_SECTION\n1 2\n3 3\n-1\n", "f.tsp:5: fixed edge 3-3 joins node 3 to itself; remove it"},
+  };
+  for (const auto& [text, message] : cases) {
+    const std::string seen = input_error([&] { parse_tsplib(head + text, "f.tsp"); });
+    EXPECT_TRUE(seen.starts_with(message)) << "input: " << text << "\nmessage: " << seen;
+  }
+}
+
+TEST(Tsplib, ErrorsInFixedEdgesNameTheLine) {
+  const std::string head = "DIMENSION: 5\nEDGE_WEIGHT_TYPE: EUC_2D\nFIXED_EDGES_SECTION\n";  // 3 lines
+  const ErrorCase cases[] = {
+      {"1 2\n1 3\n4 1\n-1\n",
+       "f.tsp:6: node 1 has three fixed edges, to 2, 3 and 4; a tour has two edges at each node, so remove one of "
+       "them"},
+      {"5 4\n1 2\n3 2\n1 3\n-1\n",
+       "f.tsp:7: fixed edge 1-3 closes a cycle of 3 of the 5 nodes; a tour is one cycle through all of them, so remove "
+       "an "
+       "edge of it"},
+      {"1 2\n1", "f.tsp:5: the second node of a fixed edge is missing"},
+      {"1 2\n-9223372036854775808 1\n-1\n", "f.tsp:5: node number -9223372036854775808 is out of range"},
   };
   for (const auto& [text, message] : cases) {
     const std::string seen = input_error([&] { parse_tsplib(head + text, "f.tsp"); });

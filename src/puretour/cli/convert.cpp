@@ -29,7 +29,8 @@ struct Options {
 
 Sample normalised(const Sample& sample) {
   const auto points = sample.instance.require_points("--normalise");
-  return {Instance(normalised_to_unit_square(points), Metric::kEuclidean, sample.instance.name()), sample.tour};
+  const Instance scaled(normalised_to_unit_square(points), Metric::kEuclidean, sample.instance.name());
+  return {scaled.with_fixed_edges(sample.instance.fixed_edges()), sample.tour};
 }
 
 void check_places(const Options& options) {

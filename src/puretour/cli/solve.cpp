@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "puretour/base/error.h"
 #include "puretour/base/parallel.h"
@@ -20,6 +21,7 @@
 #include "puretour/purity/tour_purity.h"
 #include "puretour/solve/lower_bound.h"
 #include "puretour/solve/solver.h"
+#include "puretour/tour/line_format.h"
 
 namespace puretour::cli {
 namespace {
@@ -51,7 +53,8 @@ struct Solved {
   SolveResult result;
   std::optional<PurityHistogram> purity;  // none without coordinates or with a single node
   std::optional<LowerBound> bound;
-  std::optional<double> reference;  // length of the tour in the input, which a network is compared with
+  std::optional<double> free_length;  // of the edges that are not fixed; none without fixed edges
+  std::optional<double> reference;    // length of the tour in the input, which a network is compared with
 };
 
 // One line on the terminal with the best length so far of the instance in hand.
@@ -84,12 +87,20 @@ class LiveLine {
   std::chrono::steady_clock::time_point last_{};
 };
 
+// Published optima of instances with fixed edges (linhp318) leave these out.
+std::optional<double> length_without_fixed_edges(const Instance& instance, double length) {
+  if (instance.fixed_edges().empty()) return std::nullopt;
+  for (const auto [a, b] : instance.fixed_edges()) length -= instance.distance(a, b);
+  return length;
+}
+
 nlohmann::ordered_json to_json(const Solved& solved) {
   nlohmann::ordered_json entry = {{"name", solved.name},
                                   {"nodes", solved.result.tour.size()},
                                   {"method", solved.result.method},
                                   {"length", solved.result.length},
                                   {"seconds", solved.result.seconds}};
+  if (solved.free_length) entry["length_without_fixed_edges"] = *solved.free_length;
   if (solved.result.unimproved_length) entry["unimproved_length"] = *solved.result.unimproved_length;
   if (solved.reference) {
     entry["reference_length"] = *solved.reference;
@@ -116,6 +127,8 @@ void print_table(const std::vector<Solved>& all, const Options& options) {
   };
   const bool has_unimproved = any_has([](const Solved& s) { return s.result.unimproved_length; });
   const bool has_reference = any_has([](const Solved& s) { return s.reference; });
+  const bool has_fixed_edges = any_has([](const Solved& s) { return s.free_length; });
+  if (has_fixed_edges) header.emplace_back("without fixed");
   if (has_unimproved) header.emplace_back("unimproved");
   if (has_reference) header.emplace_back("gap to input");
   if (options.bound) header.insert(header.end(), {"bound", "gap at most"});
@@ -126,6 +139,7 @@ void print_table(const std::vector<Solved>& all, const Options& options) {
                                     fmt::format("{:.2f}", solved.result.seconds)};
     row.push_back(solved.purity ? fmt::format("{:.2f} %", 100 * solved.purity->proportion_zero()) : "-");
     row.push_back(solved.purity ? fmt::format("{:.4f}", solved.purity->mean_order()) : "-");
+    if (has_fixed_edges) row.push_back(solved.free_length ? fmt::format("{:.10g}", *solved.free_length) : "-");
     if (has_unimproved) row.push_back(fmt::format("{:.10g}", solved.result.unimproved_length.value_or(0)));
     if (has_reference) {
       row.push_back(solved.reference ? fmt::format("{:.3f} %", 100 * (solved.result.length / *solved.reference - 1))
@@ -146,14 +160,16 @@ bool wants_tour_file(const Options& options) {
 }
 
 // Before the work, not after it: can the tours be written where they are wanted?
-void check_output(const Options& options, std::size_t num_samples) {
+void check_output(const Options& options, std::span<const Sample> samples) {
   if (options.output.empty()) return;
   if (!wants_tour_file(options)) {
-    (void)output_format(options.output, options.to);
-  } else if (num_samples != 1) {
+    const FileFormat format = output_format(options.output, options.to);
+    if (format == FileFormat::kTsplib) return;
+    for (const Sample& sample : samples) (void)require_planar_points(sample.instance, file_format_name(format));
+  } else if (samples.size() != 1) {
     throw InputError(
         fmt::format("{}: a tour file holds one tour, but there are {} instances; write a .txt or .npz file",
-                    options.output, num_samples));
+                    options.output, samples.size()));
   }
 }
 
@@ -194,7 +210,7 @@ void solve(const Options& options) {
       samples.push_back(std::move(read[i]));
     }
   }
-  check_output(options, samples.size());
+  check_output(options, samples);
   const auto solver = solver_for(options, samples.size());
   std::optional<Tour> initial;
   if (!options.initial.empty()) {
@@ -226,6 +242,7 @@ void solve(const Options& options) {
       solve_options.progress = [&](const SolveProgress& p) { line.show(names[i], p); };
       solved[i].name = names[i];
       solved[i].result = solver->solve(instance, solve_options);
+      solved[i].free_length = length_without_fixed_edges(instance, solved[i].result.length);
       if (instance.has_points() && instance.size() >= 2) {
         solved[i].purity.emplace();
         solved[i].purity->add(tour_orders(instance.points(), solved[i].result.tour.order()));

@@ -77,6 +77,12 @@ class NeuralSolver final : public Solver {
   [[nodiscard]] SolveResult solve(const Instance& instance, const SolveOptions& options) const override {
     const auto start = std::chrono::steady_clock::now();
     if (instance.size() == 0) throw InputError("solve: the instance has no nodes");
+    if (!instance.fixed_edges().empty()) {
+      throw InputError(fmt::format(
+          "{}: networks know no fixed edges, but the instance has {}; use auto, lk, eax, lkh, nearest, greedy "
+          "or 2opt, or remove FIXED_EDGES_SECTION",
+          instance.name().empty() ? "instance" : instance.name(), instance.fixed_edges().size()));
+    }
     if (options.initial && options.initial->size() != instance.size()) {
       throw InputError(
           fmt::format("the initial tour has {} nodes, the instance {}", options.initial->size(), instance.size()));

@@ -26,12 +26,18 @@ class SpanningTrees {
   explicit SpanningTrees(const SparseGraph& graph)
       : graph_(graph), sorted_(graph.edges.size()), buffer_(graph.edges.size()), parent_(at(graph.num_nodes)) {}
 
-  /// Calls in_tree(edge) for the edges of a minimum spanning tree, by increasing penalised cost.
+  /// Calls in_tree(edge) for the edges of a minimum spanning tree: the fixed ones, then the others by increasing
+  /// penalised cost.
   template <typename InTree>
   void build(std::span<const Cost> penalties, InTree in_tree) {
     sort_edges(penalties);
     std::iota(parent_.begin(), parent_.end(), 0);
     NodeId missing = graph_.num_nodes - 1;
+    for (std::size_t e = 0; e < graph_.num_fixed; ++e) {
+      parent_[at(graph_.edges[e].from)] = graph_.edges[e].to;  // both were alone
+      in_tree(static_cast<std::uint32_t>(e));
+      --missing;
+    }
     for (const Keyed& keyed : sorted_) {
       const SparseGraph::Edge& edge = graph_.edges[keyed.edge];
       const NodeId a = root(edge.from);
@@ -85,7 +91,9 @@ class SpanningTrees {
 };
 
 /// The 1-tree: the spanning tree plus one edge. Any leaf's cheapest edge outside the tree gives a bound; the leaf where
-/// that edge costs most gives the best one.
+/// that edge costs most gives the best one. With fixed edges in the tree it bounds the tours that contain them: the
+/// tree without the leaf is still minimal among those with the other fixed edges, and a leaf's fixed edge is its tree
+/// edge.
 struct OneTree {
   std::int64_t value = 0;
   std::vector<int> degree;
@@ -142,15 +150,22 @@ SparseGraph candidate_graph(const Problem& problem, std::span<const NodeId> tour
     const auto list = problem.candidates(i);
     return std::find(list.begin(), list.end(), j) != list.end();
   };
+  for (NodeId i = 0; i < static_cast<NodeId>(problem.fixed_mates().size()); ++i) {
+    const NodeId j = problem.fixed_mates()[at(i)];
+    if (i < j) graph.edges.push_back({i, j, problem.cost(i, j) * factor});
+  }
+  graph.num_fixed = graph.edges.size();
   for (NodeId i = 0; i < problem.size(); ++i) {
     for (const NodeId j : problem.candidates(i)) {
+      if (problem.is_fixed(i, j)) continue;
       if (i < j || !is_listed(j, i)) graph.edges.push_back({i, j, problem.cost(i, j) * factor});
     }
   }
   for (std::size_t p = 0; p < tour.size(); ++p) {
     const NodeId i = tour[p];
     const NodeId j = tour[p + 1 < tour.size() ? p + 1 : 0];
-    if (!is_listed(i, j) && !is_listed(j, i)) graph.edges.push_back({i, j, problem.cost(i, j) * factor});
+    if (!is_listed(i, j) && !is_listed(j, i) && !problem.is_fixed(i, j))
+      graph.edges.push_back({i, j, problem.cost(i, j) * factor});
   }
   return graph;
 }
@@ -213,7 +228,8 @@ std::vector<NodeId> alpha_nearest(const SparseGraph& graph, std::span<const Cost
     NodeId high = root(graph.edges[e].to);
     if (size[at(low)] > size[at(high)]) std::swap(low, high);
     up[at(low)] = high;
-    link_cost[at(low)] = cost(graph.edges[e]);
+    // Nothing can take the place of a fixed edge: the way between two nodes never costs its price.
+    link_cost[at(low)] = e < graph.num_fixed ? std::numeric_limits<std::int64_t>::min() : cost(graph.edges[e]);
     size[at(high)] += size[at(low)];
   });
 
@@ -226,14 +242,15 @@ std::vector<NodeId> alpha_nearest(const SparseGraph& graph, std::span<const Cost
     }
   };
   std::vector<std::size_t> begin(n + 1, 0);
-  for (const SparseGraph::Edge& edge : graph.edges) {
+  const std::span<const SparseGraph::Edge> free_edges = std::span(graph.edges).subspan(graph.num_fixed);
+  for (const SparseGraph::Edge& edge : free_edges) {
     ++begin[at(edge.from) + 1];
     ++begin[at(edge.to) + 1];
   }
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   std::vector<Near> near(begin.back());
   std::vector<std::size_t> slot(begin.begin(), begin.end() - 1);
-  for (const SparseGraph::Edge& edge : graph.edges) {
+  for (const SparseGraph::Edge& edge : free_edges) {
     std::int64_t beta = std::numeric_limits<std::int64_t>::min();
     NodeId a = edge.from;
     NodeId b = edge.to;

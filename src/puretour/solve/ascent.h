@@ -18,10 +18,12 @@ struct SparseGraph {
     std::int32_t cost;
   };
   NodeId num_nodes = 0;
-  std::vector<Edge> edges;  // every pair once
+  std::vector<Edge> edges;    // every pair once
+  std::size_t num_fixed = 0;  // that many edges, which come first, are in every tree; no node has two of them
 };
 
-/// The candidate edges of a problem plus the edges of a tour, which connect it. Costs are multiplied by `factor`.
+/// The fixed and candidate edges of a problem plus the edges of a tour, which connect it. Costs are multiplied by
+/// `factor`.
 SparseGraph candidate_graph(const Problem& problem, std::span<const NodeId> tour, std::int32_t factor);
 
 /// A whole factor for costs that leaves penalties enough digits and sums enough room.
@@ -38,8 +40,8 @@ struct AscentResult {
 AscentResult ascend(const SparseGraph& graph, int steps);
 
 /// For each node its `per_node` neighbours in the graph by increasing alpha (Helsgaun 2000): by how much the minimum
-/// spanning tree with penalties becomes longer if it must contain the edge. Row i is node ids; nodes with fewer
-/// neighbours have -1 at the end.
+/// spanning tree with penalties becomes longer if it must contain the edge. Fixed edges are no candidates: no move may
+/// add or remove them. Row i is node ids; nodes with fewer neighbours have -1 at the end.
 std::vector<NodeId> alpha_nearest(const SparseGraph& graph, std::span<const std::int32_t> penalties, int per_node);
 
 }  // namespace puretour

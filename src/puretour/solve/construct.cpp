@@ -141,6 +141,10 @@ std::vector<NodeId> greedy_tour_by(const Problem& problem, Rating rated) {
     }
   }
   Paths paths(n);
+  for (std::size_t i = 0; i < problem.fixed_mates().size(); ++i) {
+    const auto node = static_cast<NodeId>(i);
+    if (node < problem.fixed_mates()[i]) paths.join(node, problem.fixed_mates()[i]);
+  }
   join_by_increasing_cost(paths, edges);
   while (paths.num_paths() > 1) {
     edges = edges_between_ends(problem, paths);
@@ -185,10 +189,12 @@ double long_edge_share(const Problem& problem) {
   if (order.empty()) return 0;
   std::vector<double> costs;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    costs.push_back(std::abs(static_cast<double>(problem.cost(order[i], order[i + 1 < order.size() ? i + 1 : 0]))));
+    const NodeId next = order[i + 1 < order.size() ? i + 1 : 0];
+    if (!problem.is_fixed(order[i], next)) costs.push_back(std::abs(static_cast<double>(problem.cost(order[i], next))));
   }
+  if (costs.empty()) return 0;
   std::sort(costs.begin(), costs.end(), std::greater<>());
-  const auto num_long = static_cast<std::ptrdiff_t>(1 + order.size() / 100);
+  const auto num_long = static_cast<std::ptrdiff_t>(1 + costs.size() / 100);
   const double sum = std::accumulate(costs.begin(), costs.end(), 0.0);
   return sum > 0 ? std::accumulate(costs.begin(), costs.begin() + num_long, 0.0) / sum : 0;
 }
@@ -217,6 +223,20 @@ std::vector<NodeId> random_order(NodeId n, Rng& rng) {
   std::iota(order.begin(), order.end(), 0);
   rng.shuffle(order.data(), order.size());
   return order;
+}
+
+std::vector<NodeId> with_mates_together(std::vector<NodeId> order, std::span<const NodeId> mates) {
+  if (mates.empty()) return order;
+  std::vector<NodeId> result;
+  result.reserve(order.size());
+  std::vector<bool> is_visited(order.size());
+  for (const NodeId node : order) {
+    for (NodeId next = node; next != kNone && !is_visited[at(next)]; next = mates[at(next)]) {
+      is_visited[at(next)] = true;
+      result.push_back(next);
+    }
+  }
+  return result;
 }
 
 }  // namespace puretour

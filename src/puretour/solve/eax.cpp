@@ -191,6 +191,7 @@ EaxResult eax(const Problem& problem, const EaxOptions& options, std::uint64_t s
   Search search(problem, options, seed, deadline);
   if (!initial.empty()) {
     check_permutation(initial, static_cast<std::size_t>(problem.size()));
+    check_has_fixed_edges(problem, initial);
     search.offer({initial.begin(), initial.end()}, problem.length(initial));
   }
   return search.run_all();

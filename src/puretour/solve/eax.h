@@ -72,11 +72,12 @@ double eax_seconds_per_tour(NodeId num_nodes);
 /// Edge assembly crossover of Nagata and Kobayashi (2013): localized EAX, entropy-preserving replacement, then the
 /// block2 strategy. The result depends on problem, options and seed only, unless the deadline cuts it short; then the
 /// best tour so far is returned. `initial` (may be empty) competes with the result but stays out of the population,
-/// whose diversity a good tour would destroy. Needs at least 5 nodes (InputError otherwise; smaller problems have exact
-/// answers). Points at one place should be collapsed before (collapse.h): else their candidates lead nowhere.
-/// Candidates of the problem that look in all directions (CandidateKind::kQuadrant, kPurity) give the optimum of
-/// clustered instances far more often than the nearest ones. Memory: about 24 bytes per node and tour; metrics other
-/// than Euclidean add a cost table, 16 MB at 2,000 nodes.
+/// whose diversity a good tour would destroy. All tours contain the fixed edges of the problem: AB-cycles hold no
+/// common edges, and joining sub-tours removes none that is fixed; `initial` must contain them (InputError). Needs at
+/// least 5 nodes (InputError otherwise; smaller problems have exact answers). Points at one place should be collapsed
+/// before (collapse.h): else their candidates lead nowhere. Candidates of the problem that look in all directions
+/// (CandidateKind::kQuadrant, kPurity) give the optimum of clustered instances far more often than the nearest ones.
+/// Memory: about 24 bytes per node and tour; metrics other than Euclidean add a cost table, 16 MB at 2,000 nodes.
 EaxResult eax(const Problem& problem, const EaxOptions& options, std::uint64_t seed, const Deadline& deadline = {},
               std::span<const NodeId> initial = {});
 

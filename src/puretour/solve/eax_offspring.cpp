@@ -189,16 +189,18 @@ void OffspringBuilder::collect_inside(const EaxTour& a, std::int32_t subtour) {
   }
 }
 
-// Tries the four exchanges that add the edge from `inside` to `outside`; returns the gain of the best join so far.
+// Tries the four exchanges that add the edge from `inside` to `outside` and remove no fixed edge; returns the gain of
+// the best join so far. At least one of them is possible: a node has at most one fixed edge.
 EaxTour::Length OffspringBuilder::try_edge(const EaxTour& a, NodeId inside, NodeId outside, EaxTour::Cost cost_ac,
                                            Length best_gain, SubtourJoin& best) const {
   const EaxTour::Node& near = a.node(inside);
   const EaxTour::Node& far = a.node(outside);
   for (const int i : {0, 1}) {
     const NodeId b = near.link[i];
+    if (space_.is_fixed(inside, b)) continue;
     const Length limit = best_gain + cost_ac + space_.least_cost(b);
     for (const int j : {0, 1}) {
-      if (Length{near.cost[i]} + far.cost[j] <= limit) continue;
+      if (Length{near.cost[i]} + far.cost[j] <= limit || space_.is_fixed(outside, far.link[j])) continue;
       const EaxTour::Cost cost_be = space_.cost(b, far.link[j]);
       const SubtourJoin join = {inside, b, outside, far.link[j], near.cost[i], far.cost[j], cost_ac, cost_be};
       if (join.gain() > best_gain) {

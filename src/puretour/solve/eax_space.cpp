@@ -23,6 +23,13 @@ EaxSpace::EaxSpace(const Problem& problem, std::span<const NodeId> order, std::s
       for (std::size_t j = 0; j < n; ++j) table_[i * n + j] = problem.cost(original_[i], original_[j]);
     }
   }
+  if (!problem.fixed_mates().empty()) {
+    fixed_mates_.reserve(n);
+    for (const NodeId node : original_) {
+      const NodeId mate = problem.fixed_mates()[static_cast<std::size_t>(node)];
+      fixed_mates_.push_back(mate == Problem::kNoMate ? mate : renumbered_[static_cast<std::size_t>(mate)]);
+    }
+  }
   neighbours_.reserve(n * per_node_);
   least_cost_.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {

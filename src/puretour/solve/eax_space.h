@@ -49,6 +49,11 @@ class EaxSpace {
   /// No edge at node i costs less than this.
   [[nodiscard]] Cost least_cost(NodeId i) const { return least_cost_[static_cast<std::size_t>(i)]; }
 
+  /// Whether the edge is fixed in the problem.
+  [[nodiscard]] bool is_fixed(NodeId i, NodeId j) const {
+    return !fixed_mates_.empty() && fixed_mates_[static_cast<std::size_t>(i)] == j;
+  }
+
   /// Renumbers a tour of the problem.
   [[nodiscard]] std::vector<NodeId> to_space(std::span<const NodeId> order) const;
   /// The inverse of to_space.
@@ -68,6 +73,7 @@ class EaxSpace {
   std::size_t per_node_;
   std::vector<Neighbour> neighbours_;
   std::vector<Cost> least_cost_;
+  std::vector<NodeId> fixed_mates_;  // renumbered; empty if no edge is fixed
 };
 
 }  // namespace puretour

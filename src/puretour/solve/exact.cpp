@@ -24,10 +24,17 @@ std::vector<NodeId> exact_tour(const Problem& problem) {
   const auto m = static_cast<std::size_t>(n - 1);
   const NodeId start = n - 1;
   const std::size_t num_sets = std::size_t{1} << m;
+  // A fixed edge is so cheap that no tour without it is the shortest; its true cost makes no difference.
+  constexpr Problem::Length kFixedEdgeCost = -(Problem::Length{1} << 40);
+  std::vector<Problem::Length> costs;
+  for (NodeId i = 0; i < n; ++i) {
+    for (NodeId j = 0; j < n; ++j) costs.push_back(problem.is_fixed(i, j) ? kFixedEdgeCost : problem.cost(i, j));
+  }
+  const auto cost = [&](NodeId i, NodeId j) { return costs[static_cast<std::size_t>(i * n + j)]; };
   constexpr Problem::Length kUnreached = std::numeric_limits<Problem::Length>::max() / 2;
   std::vector<Problem::Length> shortest(num_sets * m, kUnreached);
   for (std::size_t last = 0; last < m; ++last) {
-    shortest[(std::size_t{1} << last) * m + last] = problem.cost(start, static_cast<NodeId>(last));
+    shortest[(std::size_t{1} << last) * m + last] = cost(start, static_cast<NodeId>(last));
   }
   for (std::size_t set = 1; set < num_sets; ++set) {
     for (std::size_t last = 0; last < m; ++last) {
@@ -36,7 +43,7 @@ std::vector<NodeId> exact_tour(const Problem& problem) {
       for (std::size_t next = 0; next < m; ++next) {
         if ((set >> next & 1U) != 0) continue;
         Problem::Length& best = shortest[(set | std::size_t{1} << next) * m + next];
-        best = std::min(best, length + problem.cost(static_cast<NodeId>(last), static_cast<NodeId>(next)));
+        best = std::min(best, length + cost(static_cast<NodeId>(last), static_cast<NodeId>(next)));
       }
     }
   }
@@ -46,14 +53,14 @@ std::vector<NodeId> exact_tour(const Problem& problem) {
   NodeId successor = start;
   Problem::Length remaining = kUnreached;
   for (std::size_t last = 0; last < m; ++last) {
-    remaining = std::min(remaining, shortest[set * m + last] + problem.cost(static_cast<NodeId>(last), start));
+    remaining = std::min(remaining, shortest[set * m + last] + cost(static_cast<NodeId>(last), start));
   }
   order.assign(1, start);
   while (set != 0) {
     for (std::size_t last = 0; last < m; ++last) {
       if ((set >> last & 1U) == 0) continue;
       const Problem::Length length = shortest[set * m + last];
-      if (length + problem.cost(static_cast<NodeId>(last), successor) != remaining) continue;
+      if (length + cost(static_cast<NodeId>(last), successor) != remaining) continue;
       order.push_back(static_cast<NodeId>(last));
       successor = static_cast<NodeId>(last);
       remaining = length;

@@ -11,7 +11,7 @@ namespace puretour {
 /// The dynamic program holds 2^(n-1) (n-1) lengths: 4 MB at 16 nodes.
 inline constexpr NodeId kMaxExactNodes = 16;
 
-/// An optimal tour (Held and Karp 1962; Bellman 1962). O(2^n n^2) time.
+/// An optimal tour with all fixed edges of the problem (Held and Karp 1962; Bellman 1962). O(2^n n^2) time.
 /// Throws InputError above kMaxExactNodes nodes.
 std::vector<NodeId> exact_tour(const Problem& problem);
 

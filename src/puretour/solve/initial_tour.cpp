@@ -12,6 +12,9 @@ void check_initial_tour(const Instance& instance, const SolveOptions& options) {
     throw InputError(
         fmt::format("the initial tour has {} nodes, the instance {}", options.initial->size(), instance.size()));
   }
+  if (options.initial) {
+    check_contains_fixed_edges(options.initial->order(), instance.fixed_edges(), "the initial tour");
+  }
 }
 
 void keep_initial_tour_if_shorter(const Instance& instance, const SolveOptions& options, SolveResult& result) {

@@ -6,7 +6,7 @@
 
 namespace puretour {
 
-/// Throws InputError unless options.initial, if there is one, is a tour of the instance.
+/// Throws InputError unless options.initial, if there is one, is a tour of the instance with all its fixed edges.
 void check_initial_tour(const Instance& instance, const SolveOptions& options);
 
 /// Puts options.initial into the result if it is shorter.

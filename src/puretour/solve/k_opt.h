@@ -133,6 +133,12 @@ class KOptSearch {
     ++num_kept_edges_[index(a)];
     ++num_kept_edges_[index(b)];
   }
+  /// All fixed edges of a problem (see Problem::fixed_mates) whose nodes are those of the search.
+  void fix_edges(std::span<const NodeId> mates) {
+    for (std::size_t i = 0; i < mates.size(); ++i) {
+      if (static_cast<NodeId>(i) < mates[i]) fix_edge(static_cast<NodeId>(i), mates[i]);
+    }
+  }
   [[nodiscard]] bool is_fixed(NodeId a, NodeId b) const { return !fixed_mate_.empty() && fixed_mate_[index(a)] == b; }
 
   [[nodiscard]] const ArrayTour& tour() const { return tour_; }

@@ -25,6 +25,13 @@ struct Landscape {
   int per_node = 0;
   std::vector<NodeId> candidates;  // rows; kNone where a node has fewer
 
+  /// The other end of the problem's fixed edge at a node, or kNone.
+  [[nodiscard]] NodeId fixed_mate(NodeId node) const {
+    if (problem->fixed_mates().empty()) return kNone;
+    const NodeId mate = problem->fixed_mates()[static_cast<std::size_t>(names[static_cast<std::size_t>(node)])];
+    return mate == Problem::kNoMate ? kNone : nodes[static_cast<std::size_t>(mate)];
+  }
+
   [[nodiscard]] std::vector<NodeId> from_problem(std::span<const NodeId> order) const { return renamed(order, nodes); }
   [[nodiscard]] std::vector<NodeId> to_problem(std::span<const NodeId> order) const { return renamed(order, names); }
 
@@ -45,7 +52,8 @@ Landscape make_landscape(const Problem& problem, std::span<const NodeId> tour, c
                          int plain_candidates = 0);
 
 /// A search over some of the nodes: local node i is node nodes[i] of the landscape, local_name the inverse (kNone for
-/// nodes that do not take part). `order` is a tour of the local nodes.
+/// nodes that do not take part). `order` is a tour of the local nodes; the problem's fixed edges between them stay in
+/// it.
 template <typename CostFunction>
 KOptSearch<CostFunction> make_search(const Landscape& landscape, std::span<const NodeId> nodes,
                                      std::span<const NodeId> local_name, std::span<const NodeId> order) {
@@ -79,6 +87,11 @@ KOptSearch<CostFunction> make_search(const Landscape& landscape, std::span<const
     rows.resize(begin + per_node, filler);
   }
   search.set_candidates(std::move(rows));
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const NodeId mate = landscape.fixed_mate(nodes[i]);
+    const NodeId other = mate == Landscape::kNone ? Landscape::kNone : local_name[at(mate)];
+    if (static_cast<NodeId>(i) < other) search.fix_edge(static_cast<NodeId>(i), other);
+  }
   return search;
 }
 

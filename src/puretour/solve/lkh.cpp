@@ -20,6 +20,7 @@
 #include "puretour/base/error.h"
 #include "puretour/base/files.h"
 #include "puretour/base/text.h"
+#include "puretour/solve/initial_tour.h"
 #include "puretour/tour/formats.h"
 #include "puretour/tour/tsplib.h"
 
@@ -56,7 +57,7 @@ Instance for_lkh(const Instance& instance) {
   const double scale = side > 0 ? 1e7 / side : 1;
   std::vector<Point> points(instance.points().begin(), instance.points().end());
   for (Point& p : points) p = {(p.x - box.low.x) * scale, (p.y - box.low.y) * scale};
-  return Instance(std::move(points), Metric::kEuc2d, "puretour");
+  return Instance(std::move(points), Metric::kEuc2d, "puretour").with_fixed_edges(instance.fixed_edges());
 }
 
 // Runs the program with its output in a file; ends it at the deadline. Returns the wait status.
@@ -98,6 +99,7 @@ std::string last_line(std::string text) {
 
 SolveResult solve_with_lkh(const Instance& instance, const SolveOptions& options, const std::string& binary) {
   const auto start = std::chrono::steady_clock::now();
+  check_initial_tour(instance, options);
   const TemporaryDirectory directory;
   write_file(directory.file("problem.tsp"), format_tsplib(for_lkh(instance)));
   std::string parameters =
@@ -115,6 +117,7 @@ SolveResult solve_with_lkh(const Instance& instance, const SolveOptions& options
   result.method = "lkh";
   if (std::filesystem::exists(directory.file("best.tour"))) {
     result.tour = read_tour(directory.file("best.tour"), instance.size());
+    check_contains_fixed_edges(result.tour.order(), instance.fixed_edges(), "the tour of " + binary);
   } else if (options.initial) {
     result.tour = *options.initial;  // stopped before it had a tour of its own
   } else {

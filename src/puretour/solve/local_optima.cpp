@@ -22,7 +22,12 @@ KOptSearch<CostFunction> make_three_opt_search(const Problem& problem, std::span
   }
   KOptSearch<CostFunction> search(CostFunction(problem, all_nodes, {}), order);
   search.set_candidates(std::move(candidates));
+  search.fix_edges(problem.fixed_mates());
   return search;
+}
+
+std::vector<NodeId> random_tour(const Problem& problem, Rng& rng) {
+  return with_mates_together(random_order(problem.size(), rng), problem.fixed_mates());
 }
 
 // To a local optimum, nodes in random order, so that equal starts may end differently.
@@ -46,7 +51,7 @@ LocalOptima::LocalOptima(const Problem& problem, LocalOptimum kind, const Deadli
 }
 
 std::vector<NodeId> LocalOptima::draw(Rng& rng, const Deadline& deadline) const {
-  if (problem_.size() < kMinMoveNodes) return random_order(problem_.size(), rng);
+  if (problem_.size() < kMinMoveNodes) return random_tour(problem_, rng);
   return EuclideanCost::fits(problem_) ? draw_with<EuclideanCost>(rng, deadline)
                                        : draw_with<ProblemCost>(rng, deadline);
 }
@@ -54,7 +59,7 @@ std::vector<NodeId> LocalOptima::draw(Rng& rng, const Deadline& deadline) const 
 template <typename CostFunction>
 std::vector<NodeId> LocalOptima::draw_with(Rng& rng, const Deadline& deadline) const {
   if (kind_ == LocalOptimum::kThreeOpt) {
-    auto search = make_three_opt_search<CostFunction>(problem_, all_nodes_, random_order(problem_.size(), rng));
+    auto search = make_three_opt_search<CostFunction>(problem_, all_nodes_, random_tour(problem_, rng));
     descend(search, kThreeOptParams, rng, deadline);
     return {search.tour().order().begin(), search.tour().order().end()};
   }

@@ -295,15 +295,19 @@ class CellSearch {
   }
 
   void search_cell(std::span<const NodeId> cell, std::int64_t num_kicks, bool queue_all) {
-    // Nodes whose both tour neighbours lie outside could not move: they belong to the paths outside.
+    // Nodes could not move if each of their two tour edges leads outside or is fixed: they belong to the paths outside.
     for (const NodeId node : cell) local_name_[at(node)] = 0;
     const auto n = static_cast<NodeId>(order_.size());
     const auto wrapped = [n](NodeId p) { return p < 0 ? p + n : p >= n ? p - n : p; };
-    const auto is_inside = [&](NodeId p) { return local_name_[at(order_[at(wrapped(p))])] != kNone; };
+    const auto is_free = [&](NodeId p, NodeId mate) {
+      const NodeId neighbour = order_[at(wrapped(p))];
+      return local_name_[at(neighbour)] != kNone && neighbour != mate;
+    };
     std::vector<NodeId> nodes;
     for (const NodeId node : cell) {
       const NodeId p = position_[at(node)];
-      if (is_inside(p - 1) || is_inside(p + 1)) nodes.push_back(node);
+      const NodeId mate = landscape_.fixed_mate(node);
+      if (is_free(p - 1, mate) || is_free(p + 1, mate)) nodes.push_back(node);
     }
     for (const NodeId node : cell) local_name_[at(node)] = kNone;
     if (nodes.size() >= at(kMinKickNodes)) {
@@ -432,6 +436,7 @@ LocalSearchResult iterated_local_search(const Problem& problem, const LocalSearc
   std::vector<NodeId> greedy;
   if (options.start.empty()) greedy = greedy_tour(problem);
   const std::span<const NodeId> start = greedy.empty() ? options.start : greedy;
+  check_has_fixed_edges(problem, start);
   if (EuclideanCost::fits(problem)) return search_with<EuclideanCost>(problem, start, options);
   return search_with<ProblemCost>(problem, start, options);
 }

@@ -25,7 +25,8 @@ struct LocalSearchOptions {
   /// limit on kicks only, the result depends on nothing but the problem, the start and the seed.
   std::int64_t max_kicks = -1;
   std::uint64_t seed = 0;
-  /// The tour to start from, and never to return a longer one than; empty: a greedy tour.
+  /// The tour to start from, and never to return a longer one than; empty: a greedy tour. With all fixed edges of the
+  /// problem, else InputError.
   std::span<const NodeId> start;
   /// Tries the first so many candidates of the problem instead of a few alpha-nearest ones; for comparison.
   int plain_candidates = 0;

@@ -20,6 +20,7 @@ using Weight = std::int64_t;
 
 // The minimum 1-tree of the complete graph with penalties: a spanning tree (Prim) plus the second cheapest edge of that
 // leaf for which it is most expensive. For a leaf of the tree, tree and second edge are the cheapest 1-tree around it.
+// Fixed edges are in the tree; see minimum_one_tree() in ascent.cpp for why that is a bound.
 Weight dense_one_tree(const Problem& problem, std::span<const std::int32_t> penalties, std::int32_t factor) {
   const NodeId n = problem.size();
   const auto count = static_cast<std::size_t>(n);
@@ -27,7 +28,9 @@ Weight dense_one_tree(const Problem& problem, std::span<const std::int32_t> pena
     return static_cast<Weight>(problem.cost(i, j)) * factor + penalties[static_cast<std::size_t>(i)] +
            penalties[static_cast<std::size_t>(j)];
   };
+  const auto mates = problem.fixed_mates();
   constexpr Weight kFar = std::numeric_limits<Weight>::max();
+  constexpr Weight kNext = std::numeric_limits<Weight>::min();
   std::vector<Weight> nearest(count, kFar);  // cheapest edge into the tree so far
   std::vector<NodeId> parent(count, 0);
   std::vector<int> degree(count, 0);
@@ -37,6 +40,12 @@ Weight dense_one_tree(const Problem& problem, std::span<const std::int32_t> pena
   NodeId added = 0;
   while (!outside.empty()) {
     std::size_t best = 0;
+    const NodeId mate = mates.empty() ? Problem::kNoMate : mates[static_cast<std::size_t>(added)];
+    if (mate != Problem::kNoMate &&
+        mate != parent[static_cast<std::size_t>(added)]) {  // else it is in the tree already
+      nearest[static_cast<std::size_t>(mate)] = kNext;
+      parent[static_cast<std::size_t>(mate)] = added;
+    }
     for (std::size_t o = 0; o < outside.size(); ++o) {
       const NodeId i = outside[o];
       const Weight w = weight(added, i);
@@ -49,7 +58,7 @@ Weight dense_one_tree(const Problem& problem, std::span<const std::int32_t> pena
     added = outside[best];
     outside[best] = outside.back();
     outside.pop_back();
-    total += nearest[static_cast<std::size_t>(added)];
+    total += weight(added, parent[static_cast<std::size_t>(added)]);
     ++degree[static_cast<std::size_t>(added)];
     ++degree[static_cast<std::size_t>(parent[static_cast<std::size_t>(added)])];
   }
@@ -82,10 +91,13 @@ int ascent_steps(std::size_t num_nodes) {
 LowerBound held_karp_bound(const Instance& original, const Tour& original_tour) {
   if (original.size() == 0) throw InputError("lower bound: the instance has no nodes");
   const double original_length = tour_length(original, original_tour);  // also checks the sizes
+  check_contains_fixed_edges(original_tour.order(), original.fixed_edges(), "the tour for the lower bound");
   const CollapsedInstance collapsed(original);
   const Instance& instance = collapsed.instance();
   const Tour tour = collapsed.collapsed(original_tour);
-  if (instance.size() <= 3) return {tour_length(instance, tour), true};  // there is only one tour
+  if (instance.size() <= 3) {  // there is only one tour
+    return {tour_length(instance, tour) + collapsed.contracted_length(), true};
+  }
   const Problem problem(instance, 10, 1, CandidateKind::kQuadrant);
   const std::int32_t factor = penalty_factor(problem);
   const AscentResult ascent = ascend(candidate_graph(problem, tour.order(), factor), ascent_steps(instance.size()));
@@ -104,7 +116,7 @@ LowerBound held_karp_bound(const Instance& original, const Tour& original_tour) 
     costs -= 0.5 * static_cast<double>(instance.size());  // each cost was rounded by at most one half
   }
   // Never above the tour in hand, which bounds the optimum from the other side.
-  bound.length = std::min(costs / problem.scale(), original_length);
+  bound.length = std::min(costs / problem.scale() + collapsed.contracted_length(), original_length);
   return bound;
 }
 

@@ -17,7 +17,8 @@ inline constexpr std::size_t kMaxProvenNodes = 30'000;
 
 /// Subgradient ascent on minimum 1-trees (Held and Karp 1970, 1971); the tour only makes the sparse graph connected,
 /// but a good one makes it a better graph. Typically 0.6-0.9 % below the optimum for uniform points, exact for fewer
-/// than four nodes. Deterministic. Throws InputError if the sizes differ or there are no nodes.
+/// than four nodes. With fixed edges it bounds the tours that contain them. Deterministic. Throws InputError if the
+/// sizes differ, there are no nodes or the tour lacks a fixed edge.
 LowerBound held_karp_bound(const Instance& original, const Tour& original_tour);
 
 }  // namespace puretour

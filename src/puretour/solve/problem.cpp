@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "puretour/base/error.h"
 #include "puretour/base/parallel.h"
@@ -53,10 +54,27 @@ NeighbourLists cheapest_neighbours(const Problem& problem, std::size_t k, int th
 
 }  // namespace
 
+std::vector<NodeId> mates_of_fixed_edges(const Instance& instance) {
+  if (instance.fixed_edges().empty()) return {};
+  std::vector<NodeId> mates(instance.size(), Problem::kNoMate);
+  for (const auto [a, b] : instance.fixed_edges()) {
+    for (const auto& [node, mate] : {std::pair{a, b}, std::pair{b, a}}) {
+      NodeId& known = mates[static_cast<std::size_t>(node)];
+      if (known != Problem::kNoMate) {
+        throw InputError(fmt::format("node {} has two fixed edges, to {} and {}; contract chains of fixed edges first",
+                                     node + 1, known + 1, mate + 1));
+      }
+      known = mate;
+    }
+  }
+  return mates;
+}
+
 Problem::Problem(const Instance& instance, std::size_t num_candidates, int threads, CandidateKind kind)
     : size_(static_cast<NodeId>(instance.size())),
       metric_(instance.metric()),
-      points_(instance.points().begin(), instance.points().end()) {
+      points_(instance.points().begin(), instance.points().end()),
+      fixed_mates_(mates_of_fixed_edges(instance)) {
   const double largest = largest_distance(instance);
   if (has_whole_number_costs(instance)) {
     if (largest > kLargestCost) {
@@ -96,6 +114,19 @@ Problem::Length Problem::length(std::span<const NodeId> order) const {
   for (std::size_t p = 0; p + 1 < order.size(); ++p) sum += cost(order[p], order[p + 1]);
   if (order.size() > 1) sum += cost(order.back(), order.front());
   return sum;
+}
+
+void check_has_fixed_edges(const Problem& problem, std::span<const NodeId> order) {
+  const auto mates = problem.fixed_mates();
+  if (mates.empty()) return;
+  for (std::size_t p = 0; p < order.size(); ++p) {
+    const NodeId mate = mates[static_cast<std::size_t>(order[p])];
+    const NodeId previous = order[p > 0 ? p - 1 : order.size() - 1];
+    const NodeId next = order[p + 1 < order.size() ? p + 1 : 0];
+    if (mate == Problem::kNoMate || mate == previous || mate == next) continue;
+    throw InputError(fmt::format("the initial tour lacks the fixed edge {}-{}; give a tour with all fixed edges",
+                                 order[p] + 1, mate + 1));
+  }
 }
 
 }  // namespace puretour

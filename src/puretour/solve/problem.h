@@ -23,8 +23,12 @@ class Problem {
   /// Costs come from a full table up to this many nodes, and are computed from coordinates above it.
   static constexpr std::size_t kTableLimit = 4000;
 
+  /// In fixed_mates(): no fixed edge at this node.
+  static constexpr NodeId kNoMate = -1;
+
   /// `num_candidates` per node, by increasing cost. `kind` chooses them for planar metrics; for others they are always
-  /// the cheapest (ties by index).
+  /// the cheapest (ties by index). Throws InputError if a cost is too large, or if a node has two fixed edges: chains
+  /// of them have to be contracted before (collapse.h).
   Problem(const Instance& instance, std::size_t num_candidates, int threads = 1,
           CandidateKind kind = CandidateKind::kNearest);
 
@@ -37,6 +41,12 @@ class Problem {
   }
 
   [[nodiscard]] std::span<const NodeId> candidates(NodeId i) const { return candidates_.of(i); }
+
+  /// The other end of the fixed edge of each node, or kNoMate; empty if no edge is fixed.
+  [[nodiscard]] std::span<const NodeId> fixed_mates() const { return fixed_mates_; }
+  [[nodiscard]] bool is_fixed(NodeId i, NodeId j) const {
+    return !fixed_mates_.empty() && fixed_mates_[static_cast<std::size_t>(i)] == j;
+  }
 
   /// Coordinates where the instance has them (possibly display coordinates), else empty.
   [[nodiscard]] std::span<const Point> points() const { return points_; }
@@ -71,6 +81,13 @@ class Problem {
   std::vector<Point> points_;
   std::vector<Cost> table_;
   NeighbourLists candidates_;
+  std::vector<NodeId> fixed_mates_;
 };
+
+/// See Problem::fixed_mates. Throws InputError if a node has two fixed edges.
+std::vector<NodeId> mates_of_fixed_edges(const Instance& instance);
+
+/// Throws InputError unless the tour contains all fixed edges of the problem. O(n).
+void check_has_fixed_edges(const Problem& problem, std::span<const NodeId> order);
 
 }  // namespace puretour

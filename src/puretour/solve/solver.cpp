@@ -24,7 +24,7 @@ namespace {
 // Up to here the dynamic program answers in milliseconds, and for certain.
 constexpr NodeId kExactNodes = 12;
 
-// What the algorithms see: no repeated points.
+// What the algorithms see: no repeated points, and no node with two fixed edges.
 struct Task {
   const Instance& instance;
   const SolveOptions& options;
@@ -172,6 +172,10 @@ bool is_in_a_hurry(const Task& task) {
          task.options.deadline.seconds_left() < kSecondsPerNode * static_cast<double>(task.instance.size());
 }
 
+std::vector<NodeId> curve_tour(const Instance& instance) {
+  return with_mates_together(hilbert_order(instance.points()), mates_of_fixed_edges(instance));
+}
+
 class ClassicalSolver final : public Solver {
  public:
   using Algorithm = Answer (*)(const Task&, const SolverSettings&);
@@ -205,7 +209,7 @@ class ClassicalSolver final : public Solver {
       const Tour initial = collapsed.collapsed(*options.initial);
       task.initial.assign(initial.order().begin(), initial.order().end());
     }
-    if (is_in_a_hurry(task)) return {hilbert_order(instance.points()), "curve"};
+    if (is_in_a_hurry(task)) return {curve_tour(instance), "curve"};
     return algorithm_(task, settings_);
   }
 

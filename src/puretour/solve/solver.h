@@ -24,7 +24,7 @@ struct SolveProgress {
 struct SolveOptions {
   Deadline deadline = {};            // covers every phase; a tour is returned however early it comes
   std::uint64_t seed = 0;            // same seed, same tour, unless the deadline cuts the search
-  std::optional<Tour> initial = {};  // start from here; the result is never longer
+  std::optional<Tour> initial = {};  // start from here; the result is never longer. Has all fixed edges
   std::function<void(const SolveProgress&)> progress = {};  // called a few times per second at most; may be empty
 };
 
@@ -46,7 +46,8 @@ class Solver {
 
   [[nodiscard]] virtual std::string name() const = 0;
 
-  /// Throws InputError for an instance that it can not handle. No nodes: an InputError.
+  /// A tour with all fixed edges of the instance. Throws InputError for an instance that it can not handle. No nodes:
+  /// an InputError.
   [[nodiscard]] virtual SolveResult solve(const Instance& instance, const SolveOptions& options) const = 0;
 };
 

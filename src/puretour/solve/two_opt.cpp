@@ -23,6 +23,7 @@ std::vector<NodeId> descend(const Problem& problem, std::span<const NodeId> star
   }
   KOptSearch<CostFunction> search(CostFunction(problem, all, {}), start);
   search.set_candidates(std::move(candidates));
+  search.fix_edges(problem.fixed_mates());
   for (const NodeId node : random_order(problem.size(), rng)) search.push(node);
   search.descend(kTwoOptParams, std::nullopt, [&] {
     search.tour().commit();  // or the record for undoing would outgrow the tour

@@ -52,6 +52,12 @@ Instance::Instance(WeightMatrix matrix, std::vector<Point> display_points, std::
   matrix_ = std::make_shared<const WeightMatrix>(std::move(matrix));
 }
 
+Instance Instance::with_fixed_edges(std::span<const FixedEdge> edges) const {
+  Instance result = *this;
+  result.fixed_edges_ = checked_fixed_edges(edges, size());
+  return result;
+}
+
 std::span<const Point> Instance::require_points(const char* purpose) const {
   if (has_points()) return points_;
   throw InputError(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "puretour/geometry/point.h"
+#include "puretour/tour/fixed_edges.h"
 #include "puretour/tour/metric.h"
 
 namespace puretour {
@@ -51,6 +52,12 @@ class Instance {
     return metric_distance(metric_, points_[static_cast<std::size_t>(i)], points_[static_cast<std::size_t>(j)]);
   }
 
+  /// The same instance with these fixed edges instead of those it has; repetitions are dropped. Throws InputError if no
+  /// tour contains them all (see FixedEdges::add).
+  [[nodiscard]] Instance with_fixed_edges(std::span<const FixedEdge> edges) const;
+  /// Edges that every tour has to contain; empty for most instances.
+  [[nodiscard]] std::span<const FixedEdge> fixed_edges() const { return fixed_edges_; }
+
   /// points(), or an InputError that says that `purpose` ("purity") needs coordinates.
   [[nodiscard]] std::span<const Point> require_points(const char* purpose) const;
 
@@ -59,6 +66,7 @@ class Instance {
   std::shared_ptr<const WeightMatrix> matrix_;
   Metric metric_ = Metric::kEuclidean;
   std::string name_;
+  std::vector<FixedEdge> fixed_edges_;
 };
 
 /// The points moved and scaled as published test sets are: minimum corner at (0, 0), the longer side of the bounding

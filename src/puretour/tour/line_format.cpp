@@ -136,6 +136,11 @@ std::span<const Point> require_planar_points(const Instance& instance, std::stri
     throw InputError(fmt::format("{} has weights but no coordinates, and {} holds only coordinates; write it as tsplib",
                                  name, format_name));
   }
+  if (!instance.fixed_edges().empty()) {
+    throw InputError(
+        fmt::format("{} has fixed edges, which {} cannot hold; write it as tsplib, or remove FIXED_EDGES_SECTION", name,
+                    format_name));
+  }
   return instance.points();
 }
 

@@ -38,8 +38,8 @@ class LineReader {
 };
 
 /// The points of an instance whose file format keeps coordinates only. The rounding rule of EUC_2D and its kin, and the
-/// weights of an EXPLICIT instance with display points, are lost. Throws InputError without points or nodes, and for
-/// GEO, whose degrees and minutes are no coordinates of the plane.
+/// weights of an EXPLICIT instance with display points, are lost. Throws InputError without points or nodes, with
+/// fixed edges, and for GEO, whose degrees and minutes are no coordinates of the plane.
 std::span<const Point> require_planar_points(const Instance& instance, std::string_view format_name);
 
 }  // namespace puretour

@@ -220,15 +220,15 @@ class InstanceParser : private TsplibParser {
       if (!has_section("EDGE_WEIGHT_SECTION")) {
         scanner.fail_at(type->line, "EDGE_WEIGHT_TYPE is EXPLICIT, but there is no EDGE_WEIGHT_SECTION");
       }
-      return Instance(std::move(matrix_), std::move(display_points_.empty() ? points_ : display_points_),
-                      std::move(name));
+      return with_fixed_edges(Instance(
+          std::move(matrix_), std::move(display_points_.empty() ? points_ : display_points_), std::move(name)));
     }
     check_no_weights(*type);
     if (!has_section("NODE_COORD_SECTION")) {
       scanner.fail_at(type->line,
                       fmt::format("EDGE_WEIGHT_TYPE is {}, but there is no NODE_COORD_SECTION", type->text));
     }
-    return Instance(std::move(points_), metric, std::move(name));
+    return with_fixed_edges(Instance(std::move(points_), metric, std::move(name)));
   }
 
  private:
@@ -396,8 +396,13 @@ class InstanceParser : private TsplibParser {
     return token.empty() ? std::string() : " at " + quote_input(token);
   }
 
-  /// Pairs of nodes up to -1. A tour may be found without them, so they are only checked.
+  [[nodiscard]] Instance with_fixed_edges(Instance instance) const {
+    return fixed_edges_.empty() ? std::move(instance) : instance.with_fixed_edges(fixed_edges_);
+  }
+
+  /// Pairs of nodes up to -1.
   void read_fixed_edges(std::size_t n) {
+    FixedEdges edges(n);
     while (true) {
       if (scanner.at_text_end() || !scanner.at_number()) {
         scanner.fail("FIXED_EDGES_SECTION is not finished; expected pairs of nodes, then -1");
@@ -410,13 +415,17 @@ class InstanceParser : private TsplibParser {
           scanner.fail(fmt::format("node number {} is out of range; nodes are 1 to {} (DIMENSION)", id, n));
         }
       }
+      const std::string error = edges.add({static_cast<NodeId>(first - 1), static_cast<NodeId>(second - 1)});
+      if (!error.empty()) scanner.fail(error);
     }
+    fixed_edges_.assign(edges.edges().begin(), edges.edges().end());
   }
 
   std::map<std::string_view, std::size_t> sections_;  // heading -> its line
   std::vector<Point> points_;
   std::vector<Point> display_points_;
   WeightMatrix matrix_;
+  std::vector<FixedEdge> fixed_edges_;
 };
 
 class TourParser : private TsplibParser {
@@ -592,6 +601,11 @@ std::string format_tsplib(const Instance& instance) {
       }
     }
     if (instance.has_points()) append_points(out, "DISPLAY_DATA_SECTION", instance.points());
+  }
+  if (!instance.fixed_edges().empty()) {
+    out += "FIXED_EDGES_SECTION\n";
+    for (const auto [a, b] : instance.fixed_edges()) out += fmt::format("{} {}\n", a + 1, b + 1);
+    out += "-1\n";
   }
   out += "EOF\n";
   return out;

@@ -12,8 +12,9 @@
 namespace puretour {
 
 /// The instance in the text of a .tsp file: EUC_2D, CEIL_2D, MAN_2D, MAX_2D, ATT, GEO, EXPLICIT in every symmetric
-/// EDGE_WEIGHT_FORMAT, and EUC_2D_REAL (our extension: not rounded). FIXED_EDGES_SECTION is checked and ignored. An
-/// EXPLICIT instance takes its points from DISPLAY_DATA_SECTION, else from NODE_COORD_SECTION, else has none.
+/// EDGE_WEIGHT_FORMAT, and EUC_2D_REAL (our extension: not rounded). An EXPLICIT instance
+/// takes its points from DISPLAY_DATA_SECTION, else from NODE_COORD_SECTION, else has none. FIXED_EDGES_SECTION becomes
+/// the fixed edges of the instance.
 /// Throws one InputError "SOURCE:LINE: ..."; `source` is the name of the file. Memory grows with the text, whatever
 /// DIMENSION claims.
 Instance parse_tsplib(std::string_view text, const std::string& source);
