@@ -52,10 +52,11 @@ struct Candidate {
     return options;
   }
 
-  void step() {
+  puretour::train::StepSums step() {
     const auto start = std::chrono::steady_clock::now();
-    trainer.step();
+    const puretour::train::StepSums sums = trainer.step();
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    return sums;
   }
 
   Trainer trainer;
@@ -122,18 +123,31 @@ double peak_of_products(const std::string& precision, int threads) {
   return best;
 }
 
+// The same network with a teacher, with all questions in the network's own states, as later in training.
+Recipe teacher_of(const Recipe& recipe) {
+  Recipe teacher = puretour::train::paper_recipe(recipe.model, recipe.nodes, "teacher");
+  teacher.precision = recipe.precision;
+  teacher.state_views = recipe.state_views;
+  teacher.own_states_warmup = 0;
+  return teacher;
+}
+
 void measure(Recipe recipe, int steps) {
   recipe.warmup_epochs = 0;  // with the roll-outs of the baseline, as in all epochs but the first
   recipe.baseline_instances = 2;
   recipe.method = "vanilla";
+  recipe.weights = "none";
   Candidate vanilla(recipe);
   recipe.method = "pupo";
+  recipe.weights = "paper";
   Candidate pupo(recipe);
-  vanilla.trainer.step();
-  pupo.trainer.step();
+  Candidate teacher(teacher_of(recipe));
+  for (Candidate* candidate : {&vanilla, &pupo, &teacher}) candidate->trainer.step();
+  double taught = 0;
   for (int i = 0; i < steps; ++i) {
     vanilla.step();
     pupo.step();
+    taught += static_cast<double>(teacher.step().decisions);
   }
   std::vector<double> ratios;
   for (std::size_t i = 0; i < vanilla.seconds.size(); ++i) ratios.push_back(pupo.seconds[i] / vanilla.seconds[i]);
@@ -149,6 +163,15 @@ void measure(Recipe recipe, int steps) {
       static_cast<double>(recipe.batch) / *std::min_element(pupo.seconds.begin(), pupo.seconds.end()),
       static_cast<double>(recipe.batch * recipe.copies * recipe.tours) / seconds, median(ratios), speed / 1e9,
       100 * speed / peak, peak / 1e9, static_cast<double>(usage.ru_maxrss) / 1024);
+
+  double teacher_seconds = 0;
+  for (const double s : teacher.seconds) teacher_seconds += s;
+  const double decisions =
+      static_cast<double>(recipe.batch * recipe.copies * recipe.tours * (recipe.nodes - 1)) / seconds;
+  const PhaseTimes& t = teacher.trainer.phases();
+  fmt::print("decisions/s: PUPO {:.0f}, teacher {:.0f} = {:.2f} times, of its time {:.0f} % for labels\n", decisions,
+             taught / teacher_seconds, taught / teacher_seconds / decisions,
+             100 * t.labels.seconds / (t.encode.seconds + t.tours.seconds + t.labels.seconds + t.gradient.seconds));
 
   const PhaseTimes& p = pupo.trainer.phases();
   const std::vector<std::pair<const char*, PhaseTime>> phases = {

@@ -55,6 +55,24 @@ TEST_F(HandExample, Weights) {
   EXPECT_EQ(pupo_trace(orders_, tour_, {.discount = 0.5}).weights, (std::vector<double>{1, 1.375, 1.75, 0.5, 2}));
 }
 
+// The authors' program charges the choice of tau_t (t = 2 .. N-1) with K(tau_{t-1}, tau_t) and the change of phi one
+// step late, the choice of tau_N with the closing edge only:
+//   c: K(ac) + phi(bcde) - phi(abcde) = 0 + 0 - 0 = 0      b: K(cb) + phi(bde) - phi(bcde) = 0 + 0 - 0 = 0
+//   e: K(be) + phi(ed) - phi(bde)     = 0 + 1 - 0 = 1      d: K(da) = 0, and K(ed) = 1 is charged nowhere
+// discount 1: S = 1 1 1 0;  discount 0.5: S = 0.25 0.5 1 0
+TEST_F(HandExample, WeightsOfTheAuthorsProgram) {
+  const auto weights = [&](double discount) {
+    return pupo_trace(orders_, tour_, {.discount = discount, .variant = PupoVariant::kAuthors}).weights;
+  };
+  EXPECT_EQ(weights(1), (std::vector<double>{1, 2, 2, 2, 1}));
+  EXPECT_EQ(weights(0.5), (std::vector<double>{1, 1.25, 1.5, 2, 1}));
+  const std::vector<NodeId> others = {4, 0, 1, 2, 3};  // e a b c d
+  // a: K(ea) + phi(abcd) - phi(abcde) = 2      b: K(ab) + phi(bcd) - phi(abcd) = 1
+  // c: K(bc) + phi(cd) - phi(bcd) = 0         d: K(de) = 1
+  EXPECT_EQ(pupo_trace(orders_, others, {.discount = 1, .variant = PupoVariant::kAuthors}).weights,
+            (std::vector<double>{1, 5, 3, 2, 2}));
+}
+
 // Availability by the definition at every step, and the recursion written the other way round.
 std::vector<double> weights_by_definition(const OrderMatrix& orders, std::span<const NodeId> tour, double discount) {
   const std::size_t n = tour.size();

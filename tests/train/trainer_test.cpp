@@ -163,6 +163,7 @@ TEST(Trainer, PupoWithoutImpureEdgesIsVanillaBitForBit) {
     Recipe recipe = tiny_recipe(model, "pupo");
     Trainer pupo(recipe, options);
     recipe.method = "vanilla";
+    recipe.weights = "none";
     Trainer vanilla(recipe, threads(1));
     for (int i = 0; i < 4; ++i) {
       pupo.step();

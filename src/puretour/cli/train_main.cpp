@@ -30,7 +30,8 @@ Several processes train together, each with its share of the batch; normalisatio
 
 Examples:
   puretour train --config experiments/smoke.toml -o runs/smoke
-  puretour train --model invit --nodes 50 --method pupo --epochs 20 -o runs/invit50
+  puretour train --config experiments/am50-teacher.toml -o runs/am50-teacher
+  puretour train --model am --nodes 50 --method pupo --initial-weights runs/am50-teacher/model.safetensors -o runs/am50
   puretour train --plot runs/am50-vanilla runs/am50-pupo -o curves.svg
   puretour solve cities.tsp --model runs/smoke/model.safetensors)";
 
@@ -130,7 +131,9 @@ void plot(const Options& options) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Train a network by REINFORCE, with or without purity weights", "puretour train"};
+  CLI::App app{
+      "Train a network: by a teacher (imitation of best completions), or by REINFORCE with or without purity weights",
+      "puretour train"};
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.footer(kFooter);
   Options options;

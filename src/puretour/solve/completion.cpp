@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "puretour/base/error.h"
+#include "puretour/solve/solver.h"
 
 namespace puretour {
 namespace {
@@ -52,6 +53,7 @@ void TourCompleter::complete(std::span<const Point> points, std::span<const Node
   places_.clear();
   for (const NodeId node : nodes_) places_.push_back(points[static_cast<std::size_t>(node)]);
   if (num_unvisited <= kMaxExactUnvisited) return complete_exactly(num_unvisited, tour);
+  if (places_.size() > SmallTourSearch::kMaxNodes) return complete_large(rng.bits(), tour);
   if (!is_closed) {
     const auto order = search_.path(places_, rng, limits);
     for (std::size_t i = 0; i < num_unvisited; ++i) tour[i] = nodes_[order[i + 1]];
@@ -101,6 +103,23 @@ void TourCompleter::complete_exactly(std::size_t num_unvisited, std::span<NodeId
     const std::size_t previous = before_[set * m + last];
     set &= ~(std::size_t{1} << last);
     last = previous;
+  }
+}
+
+void TourCompleter::complete_large(std::uint64_t seed, std::span<NodeId> rest) const {
+  Instance instance(places_);
+  const auto last = static_cast<NodeId>(places_.size() - 1);
+  const bool is_closed = rest.size() + 1 == places_.size();
+  if (!is_closed) instance = instance.with_fixed_edges(std::vector<FixedEdge>{{0, last}});
+  SolveOptions options;
+  options.seed = seed;
+  const SolveResult result = make_solver("auto")->solve(instance, options);
+  const auto order = result.tour.order();
+  const std::size_t n = order.size();
+  const auto start = static_cast<std::size_t>(std::find(order.begin(), order.end(), 0) - order.begin());
+  const bool backwards = !is_closed && order[(start + 1) % n] == last;
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    rest[i] = nodes_[static_cast<std::size_t>(order[(start + (backwards ? n - 1 - i : i + 1)) % n])];
   }
 }
 
