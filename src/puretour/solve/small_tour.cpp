@@ -10,131 +10,104 @@
 namespace puretour {
 namespace {
 
-// The longest cost: sums of a few of them, and of the fixed edge of a path, stay within 32 bits.
-constexpr double kLargestCost = 0x1p24;
-// A path is a tour with a fixed edge between its ends. With a cost this low, removing it never pays.
-constexpr std::int32_t kFixedCost = -0x10000000;
 // Below this a double bridge has no place.
 constexpr std::uint32_t kMinKickNodes = 8;
 // Longest segment of a kick, as a share of the nodes: tuned for 50 and 100 uniform points.
 constexpr std::uint32_t kNodesPerKickSegment = 4;
+constexpr std::uint32_t kNodesPerStart = 11;
+// Crossovers of all pairs are repeated as long as one of them helps, which is rarely more than three times.
+constexpr int kMaxCrossoverRounds = 10;
 
 }  // namespace
 
 std::span<const std::uint8_t> SmallTourSearch::closed_tour(std::span<const Point> points, Rng& rng,
                                                            const Limits& limits) {
-  set_points(points);
-  if (size_ > 3) {
-    find_candidates();
-    start_nearest_neighbour(0, size_);
-    search(rng, std::lround(limits.kicks_per_node * size_));
-  } else {
-    std::iota(order_.begin(), order_.begin() + size_, Node{0});
-  }
-  return {order_.data(), size_};
+  graph_.set_points(points);
+  is_path_ = false;
+  solve(rng, limits);
+  return {order_.data() + 1, size_};
 }
 
 std::span<const std::uint8_t> SmallTourSearch::path(std::span<const Point> points, Rng& rng, const Limits& limits) {
-  set_points(points);
-  if (size_ <= 3) {
-    std::iota(order_.begin(), order_.begin() + size_, Node{0});
-    return {order_.data(), size_};
-  }
-  const std::size_t last = size_ - 1;
-  find_candidates();
-  costs_[last] = kFixedCost;
-  costs_[last * stride_] = kFixedCost;
-  start_nearest_neighbour(0, last);
-  search(rng, std::lround(limits.kicks_per_node * size_));
+  graph_.set_points(points);
+  is_path_ = points.size() > 3;
+  const auto last = static_cast<Node>(points.size() - 1);
+  if (is_path_) graph_.fix_edge(0, last);
+  solve(rng, limits);
+  if (!is_path_) return {order_.data() + 1, size_};
   // The cycle, cut at the fixed edge and read from the first node on.
   const std::uint32_t start = position_[0];
-  const bool backwards = order_[wrapped(start + 1)] == last;
-  assert(backwards || order_[wrapped(start + size_ - 1)] == last);
+  const bool backwards = order_[1 + wrapped(start + 1)] == last;
+  assert(backwards || order_[1 + wrapped(start + size_ - 1)] == last);
   for (std::uint32_t i = 0; i < size_; ++i) {
-    moved_[i] = order_[wrapped(backwards ? start + size_ - i : start + i)];
+    moved_[i] = order_[1 + wrapped(backwards ? start + size_ - i : start + i)];
   }
   return {moved_.data(), size_};
 }
 
-void SmallTourSearch::set_points(std::span<const Point> points) {
-  assert(points.size() <= kMaxNodes);
-  size_ = static_cast<std::uint32_t>(points.size());
-  stride_ = size_;
-  costs_.resize(stride_ * size_);
-  Box box;
-  for (const Point p : points) box.add(p);
-  const double extent = std::hypot(box.width(), box.height());
-  const double scale = extent > 0 ? kLargestCost / extent : 0;
-  for (std::size_t i = 0; i < size_; ++i) {
-    for (std::size_t j = 0; j < size_; ++j) {
-      costs_[i * stride_ + j] = static_cast<Cost>(std::sqrt(squared_distance(points[i], points[j])) * scale + 0.5);
-    }
+void SmallTourSearch::solve(Rng& rng, const Limits& limits) {
+  size_ = graph_.size();
+  if (size_ <= 3) {
+    std::iota(order_.begin() + 1, order_.begin() + 1 + size_, Node{0});
+    return;
   }
+  const std::uint32_t starts = limits.starts > 0 ? limits.starts : std::max(1U, size_ / kNodesPerStart);
+  const double kicks = limits.kicks_per_node * size_ * std::max(1.0, size_ / 50.0);
+  tours_.resize(std::max<std::size_t>(starts, tours_.size()));
+  for (std::uint32_t i = 0; i < starts; ++i) {
+    start_nearest_neighbour(static_cast<Node>(rng.below(size_)));
+    search(rng, std::lround(kicks / starts));
+    keep_links(tours_[i]);
+  }
+  if (starts > 1) take_links(recombine(rng, std::span(tours_).first(starts)));
 }
 
-void SmallTourSearch::find_candidates() {
-  per_node_ = std::min<std::size_t>(kCandidates, size_ - 1);
-  for (std::size_t i = 0; i < size_; ++i) {
-    // Costs fit 24 bits and nodes 8: one word sorts by cost, then by node.
-    std::array<std::uint32_t, kCandidates + 1> nearest;
-    std::size_t count = 0;
-    const Cost* row = costs_.data() + i * stride_;
-    for (std::size_t j = 0; j < size_; ++j) {
-      if (j == i) continue;
-      const std::uint32_t key =
-          (static_cast<std::uint32_t>(std::min<Cost>(row[j], 0xFFFFFF)) << 8U) | static_cast<std::uint32_t>(j);
-      if (count == per_node_ && key >= nearest[count - 1]) continue;
-      std::size_t at = count < per_node_ ? count++ : count - 1;
-      for (; at > 0 && nearest[at - 1] > key; --at) nearest[at] = nearest[at - 1];
-      nearest[at] = key;
-    }
-    for (std::size_t r = 0; r < per_node_; ++r)
-      candidates_[i * kCandidates + r] = static_cast<Node>(nearest[r] & 0xFFU);
-  }
-}
-
-// From `first` on; `last`, if it is a node, comes last.
-void SmallTourSearch::start_nearest_neighbour(std::size_t first, std::size_t last) {
+void SmallTourSearch::start_nearest_neighbour(Node first) {
   std::array<Node, kMaxNodes> left;
-  std::size_t num_left = 0;
-  for (std::size_t i = 0; i < size_; ++i) {
-    if (i != first && i != last) left[num_left++] = static_cast<Node>(i);
-  }
+  std::iota(left.begin(), left.begin() + size_, Node{0});
+  std::uint32_t num_left = size_;
   std::uint32_t length = 0;
-  order_[length++] = static_cast<Node>(first);
+  const auto append = [&](std::size_t place) {
+    order_[1 + length++] = left[place];
+    left[place] = left[--num_left];
+  };
+  append(first);
   while (num_left > 0) {
-    const Cost* row = costs_.data() + order_[length - 1] * stride_;
-    std::size_t best = 0;
+    const Cost* row = graph_.costs_from(order_[length]);  // of a path's end the other end is nearest: the fixed edge
+    std::size_t nearest = 0;
     for (std::size_t k = 1; k < num_left; ++k) {
-      if (row[left[k]] < row[left[best]]) best = k;
+      if (row[left[k]] < row[left[nearest]]) nearest = k;
     }
-    order_[length++] = left[best];
-    left[best] = left[--num_left];
+    append(nearest);
   }
-  if (last < size_) order_[length++] = static_cast<Node>(last);
-  for (std::uint32_t p = 0; p < size_; ++p) position_[order_[p]] = static_cast<Node>(p);
+  for (std::uint32_t p = 0; p < size_; ++p) position_[order_[1 + p]] = static_cast<Node>(p);
+  close_order();
+}
+
+void SmallTourSearch::close_order() {
+  order_[0] = order_[size_];
+  order_[size_ + 1] = order_[1];
 }
 
 void SmallTourSearch::search(Rng& rng, std::int64_t num_kicks) {
-  queue_head_ = 0;
-  queue_size_ = 0;
-  std::fill_n(is_queued_.begin(), size_, false);
-  for (std::uint32_t p = 0; p < size_; ++p) push(order_[p]);
-  descend();
+  clear_queue();
+  for (std::uint32_t p = 0; p < size_; ++p) push(order_[1 + p]);
+  gain_ = 0;
+  descend(-1);
   if (size_ < kMinKickNodes) return;
   const auto keep = [&] {
-    std::memcpy(best_order_.data(), order_.data(), size_);
+    std::memcpy(best_order_.data(), order_.data(), size_ + 2);
     std::memcpy(best_position_.data(), position_.data(), size_);
   };
   keep();
   for (std::int64_t k = 0; k < num_kicks; ++k) {
-    const Cost loss = disturb(rng);
+    const Cost loss = kick(rng);
     gain_ = 0;
-    descend();
+    descend(loss);
     if (gain_ >= loss) {
       keep();
     } else {
-      std::memcpy(order_.data(), best_order_.data(), size_);
+      std::memcpy(order_.data(), best_order_.data(), size_ + 2);
       std::memcpy(position_.data(), best_position_.data(), size_);
     }
   }
@@ -147,169 +120,167 @@ void SmallTourSearch::push(Node node) {
   ++queue_size_;
 }
 
-void SmallTourSearch::descend() {
+void SmallTourSearch::clear_queue() {
+  queue_head_ = 0;
+  queue_size_ = 0;
+  std::fill_n(is_queued_.begin(), size_, false);
+}
+
+// Until no move is left, or until the gain is exactly `enough`: then the kick has most likely been undone, and going on
+// would find nothing.
+void SmallTourSearch::descend(Cost enough) {
   while (queue_size_ > 0) {
     const Node t1 = queue_[queue_head_];
     queue_head_ = wrapped(queue_head_ + 1);
     --queue_size_;
     is_queued_[t1] = false;
     while (improve_from(t1)) {
+      if (gain_ == enough) return clear_queue();
     }
   }
 }
 
 bool SmallTourSearch::improve_from(Node t1) {
-  return improve_from<false>(t1) || improve_from<true>(t1);
+  Move move;
+  if (!find_move<false>(t1, move) && !find_move<true>(t1, move)) return false;
+  gain_ += move.gain;
+  make(move);
+  return true;
 }
 
-// Removes (t1 t2), where t2 follows t1, adds (t2 t3), removes (t3 t4), and either closes up with (t4 t1), or adds (t4
-// t5), removes (t5 t6) and closes up with (t6 t1). `mirrored` reads the tour backwards. With segments A, B, C between
-// the removed edges, A beginning at t2 and C ending at t1, the tour A B C becomes one of B' A C, B A C, A' B' C, B A'
-// C, where ' is a reversal; every other choice of ends leaves more than one cycle.
+// The first move that gains: removes (t1 t2), adds (t2 t3), removes (t3 t4) and closes by (t4 t1), or adds (t4 t5),
+// removes (t5 t6) and closes by (t6 t1).
 template <bool mirrored>
-bool SmallTourSearch::improve_from(Node t1) {
-  const auto n = size_;
-  const auto next = [&](Node node) {
-    const std::uint32_t p = position_[node];
-    return mirrored ? order_[p == 0 ? n - 1 : p - 1] : order_[p + 1 == n ? 0 : p + 1];
-  };
-  const auto previous = [&](Node node) {
-    const std::uint32_t p = position_[node];
-    return mirrored ? order_[p + 1 == n ? 0 : p + 1] : order_[p == 0 ? n - 1 : p - 1];
-  };
+bool SmallTourSearch::find_move(Node t1, Move& move) const {
+  using enum MoveKind;
+  const std::uint32_t n = size_;
+  const Node* order = order_.data() + 1;
+  const auto next = [&](Node node) { return mirrored ? order[position_[node] - 1] : order[position_[node] + 1]; };
+  const auto previous = [&](Node node) { return mirrored ? order[position_[node] + 1] : order[position_[node] - 1]; };
   const Node t2 = next(t1);
-  const auto base = static_cast<std::uint32_t>(position_[t2]);
+  const std::int32_t base = position_[t2];
   // How far behind t2 a node comes.
   const auto offset = [&](Node node) {
-    const std::uint32_t p = position_[node];
-    return mirrored ? (base >= p ? base - p : base + n - p) : (p >= base ? p - base : p + n - base);
+    const std::int32_t d = mirrored ? base - position_[node] : position_[node] - base;
+    return static_cast<std::uint32_t>(d < 0 ? d + static_cast<std::int32_t>(n) : d);
   };
-  const Cost removed1 = cost(t1, t2);
-  const Node* candidates2 = candidates_.data() + t2 * kCandidates;
-  for (std::size_t r = 0; r < per_node_; ++r) {
-    const Node t3 = candidates2[r];
-    const Cost gain1 = removed1 - cost(t2, t3);
+  const auto found = [&](Cost gain, MoveKind kind, std::uint32_t length_a, std::uint32_t length_b) {
+    move = {gain, kind, mirrored, static_cast<std::uint32_t>(base), length_a, length_b};
+    return true;
+  };
+  const Cost removed1 = graph_.cost(t1, t2);
+  const Cost* row1 = graph_.costs_from(t1);
+  for (const auto [added2, t3] : graph_.candidates(t2)) {
+    const Cost gain1 = removed1 - added2;
     if (gain1 <= 0) break;
     const std::uint32_t offset3 = offset(t3);
-    if (t3 == t1 || offset3 == 1) continue;       // (t2 t3) is in the tour
-    for (const bool t4_before : {true, false}) {  // t4 comes before t3 in the tour
-      const Node t4 = t4_before ? previous(t3) : next(t3);
-      const Cost gain2 = gain1 + cost(t3, t4);
-      if (t4_before) {
-        const Cost gain = gain2 - cost(t4, t1);
-        if (gain > 0) {
-          gain_ += gain;
-          make_two_opt<mirrored>(base, offset3);
-          for (const Node t : {t1, t2, t3, t4}) push(t);
-          return true;
-        }
-      }
-      // Edge 2 lies between offsets edge2 and edge2 + 1.
-      const std::uint32_t edge2 = t4_before ? offset3 - 1 : offset3;
-      const Node* candidates4 = candidates_.data() + t4 * kCandidates;
-      const std::size_t breadth = std::min(per_node_, kCandidatesOfSecond);
-      for (std::size_t s = 0; s < breadth; ++s) {
-        const Node t5 = candidates4[s];
-        const Cost gain3 = gain2 - cost(t4, t5);
+    if (offset3 == n - 1 || offset3 == 1) continue;  // (t2 t3) is in the tour
+    {
+      const Node t4 = previous(t3);
+      const std::uint32_t offset4 = offset3 - 1;
+      const Cost gain2 = gain1 + graph_.cost(t3, t4);
+      if (gain2 > row1[t4]) return found(gain2 - row1[t4], kTwoOpt, offset3, 0);
+      for (const auto [added4, t5] : graph_.candidates(t4)) {
+        const Cost gain3 = gain2 - added4;
         if (gain3 <= 0) break;
-        if (t5 == t3) continue;
         const std::uint32_t offset5 = offset(t5);
-        for (const bool t6_before : {true, false}) {
-          const bool after2 = offset5 > edge2;
-          // Which ends are possible: see above. t5 right of the edge means t6 comes before it.
-          bool b_first = true;
-          bool reverse_a = false;
-          bool reverse_b = false;
-          if (after2) {  // edge 2 is the nearer one
-            if (!t4_before || !t6_before) continue;
-            reverse_b = true;  // B' A
-          } else if (!t4_before) {
-            if (t6_before) {  // A' B'
-              b_first = false;
-              reverse_a = true;
-              reverse_b = true;
-            }  // else B A
-          } else {
-            if (t6_before) continue;
-            reverse_a = true;  // B A'
-          }
-          if (t6_before ? offset5 == 0 : offset5 == n - 1) continue;  // that is edge 1
-          const std::uint32_t edge3 = t6_before ? offset5 - 1 : offset5;
-          assert(edge3 != edge2);
-          const Node t6 = t6_before ? previous(t5) : next(t5);
-          const Cost gain = gain3 + cost(t5, t6) - cost(t6, t1);
-          if (gain <= 0) continue;
-          const std::uint32_t near = std::min(edge2, edge3);
-          const std::uint32_t far = std::max(edge2, edge3);
-          gain_ += gain;
-          make_three_opt<mirrored>(base, near + 1, far - near, b_first, reverse_a, reverse_b);
-          for (const Node t : {t1, t2, t3, t4, t5, t6}) push(t);
-          return true;
-        }
+        const bool behind = offset5 > offset4;
+        const Node t6 = behind ? previous(t5) : next(t5);
+        const Cost gain = gain3 + graph_.cost(t5, t6) - row1[t6];
+        if (gain <= 0) continue;
+        if (behind) return found(gain, kSwapReverseB, offset3, offset5 - offset3);
+        return found(gain, kSwapReverseA, offset5 + 1, offset4 - offset5);
       }
+    }
+    const Node t4 = next(t3);
+    const Cost gain2 = gain1 + graph_.cost(t3, t4);
+    for (const auto [added4, t5] : graph_.candidates(t4)) {
+      const Cost gain3 = gain2 - added4;
+      if (gain3 <= 0) break;
+      const std::uint32_t offset5 = offset(t5);
+      if (offset5 >= offset3) continue;
+      const Cost* row5 = graph_.costs_from(t5);
+      const Node after = next(t5);
+      const Cost gain_after = gain3 + row5[after] - row1[after];
+      if (gain_after > 0) return found(gain_after, kSwap, offset5 + 1, offset3 - offset5);
+      if (offset5 == 0) continue;
+      const Node before = previous(t5);
+      const Cost gain_before = gain3 + row5[before] - row1[before];
+      if (gain_before > 0) return found(gain_before, kReverseBoth, offset5, offset3 + 1 - offset5);
     }
   }
   return false;
 }
 
-// Reverses the part from t2, at position `base`, to the node before t3.
-template <bool mirrored>
-void SmallTourSearch::make_two_opt(std::uint32_t base, std::uint32_t offset3) {
-  const std::uint32_t begin = mirrored ? wrapped(base + size_ - (offset3 - 1)) : base;
-  // Reversing the rest gives the same cycle.
-  if (2 * offset3 <= size_) {
-    reverse(begin, offset3);
+void SmallTourSearch::make(const Move& move) {
+  using enum MoveKind;
+  const std::uint32_t length_c = size_ - move.length_a - move.length_b;
+  const bool m = move.mirrored;
+  // Read forwards, a mirrored B comes before A, and what came first comes last.
+  Segment a{m ? wrapped(move.base + size_ + 1 - move.length_a) : move.base, move.length_a, false};
+  Segment b{m ? wrapped(a.begin + size_ - move.length_b) : wrapped(a.begin + a.length), move.length_b, false};
+  const Segment c{m ? wrapped(b.begin + size_ - length_c) : wrapped(b.begin + b.length), length_c, false};
+  const auto push_ends = [&](const Segment& s) {
+    push(order_[1 + s.begin]);
+    push(order_[1 + wrapped(s.begin + s.length - 1)]);
+  };
+  push_ends(a);
+  push_ends(c);
+  if (move.length_b > 0) push_ends(b);
+  a.reversed = move.kind == kTwoOpt || move.kind == kSwapReverseA || move.kind == kReverseBoth;
+  b.reversed = move.kind == kSwapReverseB || move.kind == kReverseBoth;
+  if (move.kind == kTwoOpt) {
+    std::array<Segment, 2> segments = {a, c};
+    rearrange(segments);
+  } else if ((move.kind == kReverseBoth) != m) {
+    std::array<Segment, 3> segments = {a, b, c};
+    rearrange(segments);
   } else {
-    reverse(wrapped(begin + offset3), size_ - offset3);
+    std::array<Segment, 3> segments = {b, a, c};
+    rearrange(segments);
   }
 }
 
-// A and B follow each other from t2, at position `base`, on.
-template <bool mirrored>
-void SmallTourSearch::make_three_opt(std::uint32_t base, std::uint32_t length_a, std::uint32_t length_b, bool b_first,
-                                     bool reverse_a, bool reverse_b) {
-  // Read forwards, a mirrored B comes before A, and what came first comes last.
-  const std::uint32_t begin = mirrored ? wrapped(base + size_ + 1 - length_a - length_b) : base;
-  const Segment a{mirrored ? wrapped(begin + length_b) : begin, length_a, reverse_a};
-  const Segment b{mirrored ? begin : wrapped(begin + length_a), length_b, reverse_b};
-  const Segment order[] = {a, b};
-  const Segment swapped[] = {b, a};
-  rearrange(begin, b_first != mirrored ? swapped : order);
-}
-
-// Puts the segments, in this order, where they lay together from `begin` on.
-void SmallTourSearch::rearrange(std::uint32_t begin, std::span<const Segment> segments) {
+// Makes the cycle of these segments; the longest one stays where it is.
+void SmallTourSearch::rearrange(std::span<Segment> segments) {
+  const std::size_t k = segments.size();
+  std::size_t longest = 0;
+  for (std::size_t i = 1; i < k; ++i) {
+    if (segments[i].length > segments[longest].length) longest = i;
+  }
+  const bool backwards = segments[longest].reversed;
   std::uint32_t count = 0;
-  for (const Segment& segment : segments) {
-    std::uint32_t p = segment.reversed ? wrapped(segment.begin + segment.length - 1) : segment.begin;
-    for (std::uint32_t i = 0; i < segment.length; ++i) {
-      moved_[count++] = order_[p];
-      p = segment.reversed ? (p == 0 ? size_ - 1 : p - 1) : (p + 1 == size_ ? 0 : p + 1);
+  Node* order = order_.data() + 1;
+  std::size_t at = longest;
+  for (std::size_t i = 1; i < k; ++i) {
+    at = backwards ? (at == 0 ? k - 1 : at - 1) : (at + 1 == k ? 0 : at + 1);
+    const Segment& segment = segments[at];
+    if (segment.reversed != backwards) {
+      std::uint32_t p = wrapped(segment.begin + segment.length - 1);
+      for (std::uint32_t j = 0; j < segment.length; ++j) {
+        moved_[count++] = order[p];
+        p = p == 0 ? size_ - 1 : p - 1;
+      }
+    } else {
+      std::uint32_t p = segment.begin;
+      for (std::uint32_t j = 0; j < segment.length; ++j) {
+        moved_[count++] = order[p];
+        p = p + 1 == size_ ? 0 : p + 1;
+      }
     }
   }
-  std::uint32_t p = begin;
+  std::uint32_t p = wrapped(segments[longest].begin + segments[longest].length);
   for (std::uint32_t i = 0; i < count; ++i) {
-    order_[p] = moved_[i];
+    order[p] = moved_[i];
     position_[moved_[i]] = static_cast<Node>(p);
     p = p + 1 == size_ ? 0 : p + 1;
   }
-}
-
-void SmallTourSearch::reverse(std::uint32_t begin, std::uint32_t length) {
-  std::uint32_t left = begin;
-  std::uint32_t right = wrapped(begin + length - 1);
-  for (std::uint32_t i = 0; i < length / 2; ++i) {
-    std::swap(order_[left], order_[right]);
-    position_[order_[left]] = static_cast<Node>(left);
-    position_[order_[right]] = static_cast<Node>(right);
-    left = left + 1 == size_ ? 0 : left + 1;
-    right = right == 0 ? size_ - 1 : right - 1;
-  }
+  close_order();
 }
 
 // Double bridge: three neighbouring segments B C D become D C B. Returns the loss and queues the ends.
-SmallTourSearch::Cost SmallTourSearch::disturb(Rng& rng) {
-  const std::uint32_t longest = std::max<std::uint32_t>(2, size_ / kNodesPerKickSegment);
+SmallTourSearch::Cost SmallTourSearch::kick(Rng& rng) {
+  const std::uint32_t longest = std::max(1U, size_ / kNodesPerKickSegment);
   while (true) {
     const std::uint64_t bits = rng.bits();
     // Three lengths and a place from one draw; the bias of so few values is far below what matters here.
@@ -323,26 +294,62 @@ SmallTourSearch::Cost SmallTourSearch::disturb(Rng& rng) {
     Cost loss = 0;
     bool cuts_fixed = false;
     for (std::size_t i = 0; i < 4; ++i) {
-      left[i] = order_[begin == 0 ? size_ - 1 : begin - 1];
-      right[i] = order_[begin];
-      const Cost removed = cost(left[i], right[i]);
-      cuts_fixed = cuts_fixed || removed < 0;
-      loss -= removed;
+      left[i] = order_[begin];
+      right[i] = order_[begin + 1];
+      cuts_fixed = cuts_fixed || graph_.is_fixed(left[i], right[i]);
+      loss -= graph_.cost(left[i], right[i]);
       if (i == 3) break;
       segments[i] = {begin, 1 + draw(16 * (static_cast<unsigned>(i) + 1), longest), false};
       begin = wrapped(begin + segments[i].length);
     }
     if (cuts_fixed) continue;
-    loss += cost(left[0], right[2]) + cost(left[3], right[1]) + cost(left[2], right[0]) + cost(left[1], right[3]);
-    const std::uint32_t first = segments[0].begin;
-    std::swap(segments[0], segments[2]);
-    rearrange(first, segments);
+    loss += graph_.cost(left[0], right[2]) + graph_.cost(left[3], right[1]) + graph_.cost(left[2], right[0]) +
+            graph_.cost(left[1], right[3]);
+    std::array<Segment, 4> cycle = {segments[2], segments[1], segments[0], Segment{begin, 0, false}};
+    cycle[3].length = size_ - segments[0].length - segments[1].length - segments[2].length;
+    rearrange(cycle);
     for (std::size_t i = 0; i < 4; ++i) {
       push(left[i]);
       push(right[i]);
     }
     return loss;
   }
+}
+
+void SmallTourSearch::keep_links(LinkedTour& tour) const {
+  tour.length = 0;
+  for (std::uint32_t i = 1; i <= size_; ++i) {
+    tour.length += graph_.cost(order_[i], order_[i + 1]);
+    tour.links[order_[i]] = {order_[i - 1], order_[i + 1]};
+  }
+}
+
+void SmallTourSearch::take_links(const LinkedTour& tour) {
+  Node previous = tour.links[0][0];
+  Node node = 0;
+  for (std::uint32_t p = 0; p < size_; ++p) {
+    order_[1 + p] = node;
+    position_[node] = static_cast<Node>(p);
+    const Node next = tour.next(previous, node);
+    previous = node;
+    node = next;
+  }
+  close_order();
+}
+
+const LinkedTour& SmallTourSearch::recombine(Rng& rng, std::span<LinkedTour> tours) const {
+  const std::size_t count = tours.size();
+  bool improved = true;
+  for (int round = 0; improved && round < kMaxCrossoverRounds; ++round) {
+    improved = false;
+    for (std::size_t distance = 1; distance < count; ++distance) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (shorten_by_crossover(graph_, tours[i], tours[(i + distance) % count], rng)) improved = true;
+      }
+    }
+  }
+  return *std::min_element(tours.begin(), tours.end(),
+                           [](const LinkedTour& a, const LinkedTour& b) { return a.length < b.length; });
 }
 
 }  // namespace puretour
