@@ -3,11 +3,10 @@
 //   none         0
 //   exponential  moving mean of the lengths, the current batch included
 //   rollout      greedy tour of a frozen copy of the network; after an epoch the copy is replaced if the network is
-//   better on
-//                a fixed set (paired t-test), and then the set, too. Exponential during the first epochs (Kool et al.)
+//                better on a fixed set (paired t-test), and then the set, too. Exponential during the first epochs
+//                (Kool et al.)
 //   gated        greedy tour of a frozen copy on the same view; replaced if the network's best tours of fresh instances
-//   are
-//                shorter by more than a tolerance (Fang et al.)
+//                are shorter by more than a tolerance (Fang et al.)
 //   shared       mean of the tours of the instance (Kwon et al.; Jin et al.)
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -293,15 +293,18 @@ Recipe teacher_recipe(Recipe recipe) {
   recipe.learning_rate_schedule = "cosine";
   recipe.learning_rate_warmup = 200;
   recipe.learning_rate_final = 1e-5;
-  recipe.epochs = 50;
+  recipe.epochs = 24;
   recipe.steps = 1000;
-  recipe.batch = 128;
+  recipe.batch = 64;
+  if (recipe.model == "pointerformer") recipe.questions = 16;  // its encoder has twice the layers: let it teach more
   if (recipe.model == "invit") {
     // Every step has views of its own: a few steps of many states.
+    recipe.epochs = 12;
     recipe.batch = 32;
-    recipe.taught_steps = 4;
+    recipe.questions = 16;
+    recipe.taught_steps = 2;
     recipe.log_steps = 10;
-    recipe.validation_instances = 200;
+    recipe.validation_steps = 500;
   }
   return recipe;
 }

@@ -98,6 +98,7 @@ class Trainer {
   [[nodiscard]] nn::Network& network() { return *network_; }
   [[nodiscard]] Communicator& communicator() { return *communicator_; }
   [[nodiscard]] const PhaseTimes& phases() const { return phases_; }
+  [[nodiscard]] int num_threads() const { return threads_; }
 
  private:
   void prepare(const TrainOptions& options);

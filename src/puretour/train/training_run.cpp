@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -52,17 +53,29 @@ void add(StepSums& sums, const StepSums& step) {
   sums.nats += step.nats;
 }
 
-// How long the run has taken before, by the last line of its timing file.
-double last_wall_seconds(const std::string& path) {
-  if (!std::filesystem::exists(path)) return 0;
+// How long a run has taken: by the clock, and by the processor time of all threads, which work beside it does not change.
+struct ElapsedTime {
+  double wall_seconds = 0;
+  double cpu_seconds = 0;
+};
+
+// By the last line of a timing file.
+ElapsedTime last_elapsed(const std::string& path) {
+  ElapsedTime elapsed;
+  if (!std::filesystem::exists(path)) return elapsed;
   std::ifstream stream(path);
   std::string line;
-  double seconds = 0;
   while (std::getline(stream, line)) {
     const Json values = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (values.is_object()) seconds = values.value("wall_seconds", seconds);
+    if (!values.is_object()) continue;
+    elapsed.wall_seconds = values.value("wall_seconds", elapsed.wall_seconds);
+    elapsed.cpu_seconds = values.value("cpu_seconds", elapsed.cpu_seconds);
   }
-  return seconds;
+  return elapsed;
+}
+
+double process_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 // Text that grows at its end. Errors (disk full) are found at once.
@@ -118,7 +131,8 @@ class Run {
     load_validation();
     log_.emplace(path("log.jsonl"), state ? state->log_bytes : 0);
     const std::string timing = path("timing.jsonl");
-    seconds_before_ = last_wall_seconds(timing);
+    elapsed_before_ = last_elapsed(timing);
+    elapsed_before_.cpu_seconds -= process_seconds();
     timing_.emplace(timing, std::filesystem::exists(timing) ? std::filesystem::file_size(timing) : 0);
     if (!options_.quiet && state) {
       fmt::print(stderr, "puretour: going on after step {} of {}\n", first_step_, trainer_->num_steps_in_all());
@@ -206,7 +220,9 @@ class Run {
       last_sums_ = sums_;
       const PhaseTimes& p = trainer_->phases();
       timing_->line({{"step", trainer_->num_steps()},
-                     {"wall_seconds", seconds_before_ + seconds_since(start_)},
+                     {"wall_seconds", elapsed_before_.wall_seconds + seconds_since(start_)},
+                     {"cpu_seconds", elapsed_before_.cpu_seconds + process_seconds()},
+                     {"threads", trainer_->num_threads()},
                      {"instances_per_second", instances_per_second()},
                      {"seconds",
                       {{"instances", p.instances.seconds},
@@ -299,7 +315,7 @@ class Run {
   bool writes_ = true;
   bool visible_ = false;
   std::uint64_t first_step_ = 0;
-  double seconds_before_ = 0;  // that earlier processes worked on the run
+  ElapsedTime elapsed_before_;  // that earlier processes worked on the run
   Clock::time_point start_;
   Clock::time_point last_checkpoint_;
   Clock::time_point last_draw_;
