@@ -189,6 +189,9 @@ TEST_F(Train, DrawsLearningCurves) {
   EXPECT_NE(svg.find(">b<"), std::string::npos);
   const LearningCurve curve = parse_learning_curve(read_file(path("a/log.jsonl")), "a", "a/log.jsonl");
   EXPECT_EQ(curve.instances, (std::vector<double>{0, 24, 48, 72}));
+  EXPECT_NE(output({"train", "--plot", "a", "b", "--against", "minutes"}).find("minutes of training"),
+            std::string::npos);
+  expect_refused({"train", "--plot", "a", "--against", "days"}, "days");
 }
 
 TEST_F(Train, TheNetworkSolves) {

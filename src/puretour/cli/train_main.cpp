@@ -42,6 +42,7 @@ struct Options {
   train::RunOptions run;
   std::uint64_t stop_after = 0;
   std::vector<std::string> plot;
+  std::string against = "instances";
   bool print_config = false;
 };
 
@@ -80,7 +81,11 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--stop-after", options.stop_after, "Pause after this step of the run")
       ->check(whole_number(1, ~0ULL >> 1));
   app.add_flag("--print-config", options.print_config, "Print the whole recipe and end");
-  app.add_option("--plot", options.plot, "Draw the learning curves of these runs as SVG (-o FILE)");
+  auto* plot = app.add_option("--plot", options.plot, "Draw the learning curves of these runs as SVG (-o FILE)");
+  app.add_option("--against", options.against, "plot: against instances (seen) or minutes (of training)")
+      ->check(CLI::IsMember({"instances", "minutes"}))
+      ->capture_default_str()
+      ->needs(plot);
   app.add_flag("-q,--quiet", options.run.quiet, "No progress line");
   add_whole_number(app, "--processes,--nodes-total", options.run.train.place.count, "Processes that train together", 1);
   add_whole_number(app, "--rank", options.run.train.place.rank, "Number of this process, from 0", 0);
@@ -126,8 +131,11 @@ void plot(const Options& options) {
     std::filesystem::path folder(run);
     if (!folder.has_filename()) folder = folder.parent_path();
     curves.push_back(parse_learning_curve(read_file(log), folder.filename().string(), log));
+    const std::string timing = (std::filesystem::path(run) / "timing.jsonl").string();
+    if (options.against == "minutes") add_minutes(curves.back(), read_file(timing), timing);
   }
-  write_file(options.output.empty() ? "-" : options.output, learning_curves_svg(curves));
+  const std::string svg = options.against == "minutes" ? learning_times_svg(curves) : learning_curves_svg(curves);
+  write_file(options.output.empty() ? "-" : options.output, svg);
 }
 
 int run(int argc, char** argv) {

@@ -11,7 +11,9 @@ namespace puretour {
 
 struct LearningCurve {
   std::string name;
+  std::vector<double> steps;
   std::vector<double> instances;  // seen so far
+  std::vector<double> minutes;    // of all threads of the run, so far; empty without a timing file
   std::vector<double> gap;        // in per cent
   std::vector<double> prop0;
   std::vector<double> apo_all;
@@ -22,7 +24,14 @@ struct LearningCurve {
 /// and if there is no validation.
 LearningCurve parse_learning_curve(std::string_view log, const std::string& name, const std::string& source);
 
-/// Four panels: gap (logarithmic), Prop-0, APO(all), APO(non-0). Up to eight runs.
+/// Adds the minutes by the timing file of the run (JSON lines): processor time divided by the number of threads, which is
+/// what the run takes alone on a machine; of older runs, which do not say it, the time by the clock.
+void add_minutes(LearningCurve& curve, std::string_view timing, const std::string& source);
+
+/// Four panels: gap (logarithmic), Prop-0, APO(all), APO(non-0), against the instances seen. Up to eight runs.
 std::string learning_curves_svg(std::span<const LearningCurve> curves);
+
+/// The gap against the minutes that training took. Throws InputError for a run without minutes.
+std::string learning_times_svg(std::span<const LearningCurve> curves);
 
 }  // namespace puretour
