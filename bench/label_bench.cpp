@@ -1,6 +1,7 @@
 // Rate against quality of labels: tours and completions of partial tours at training sizes, on one core, by the search
 // for small tours with growing effort, beside the local search with 100 kicks. The excess is over eax, on the same
-// instances. SPDX-License-Identifier: MIT
+// instances.
+// SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // Damaged files, 50,000 of them, made from small valid ones: each is refused by an InputError or read as something
-// valid. SPDX-License-Identifier: MIT
+// valid.
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <chrono>

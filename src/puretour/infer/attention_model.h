@@ -1,7 +1,8 @@
 // The Attention Model (Kool, van Hoof, Welling, ICLR 2019) for inference on the CPU.
 //
 // The encoder sees all nodes once; each step of the decoder attends to the nodes that are left, with a query made of
-// the graph, the first and the last node. Memory is proportional to the number of nodes. SPDX-License-Identifier: MIT
+// the graph, the first and the last node. Memory is proportional to the number of nodes.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <vector>

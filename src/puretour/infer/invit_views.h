@@ -1,5 +1,6 @@
 // What INViT sees at each step of a tour: the nearest unvisited nodes around the last one, as tokens in the unit
-// square. SPDX-License-Identifier: MIT
+// square.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <span>

@@ -2,7 +2,8 @@
 //
 // A reversible encoder sees all nodes once, each as 24 features; a step of the decoder is one product of a query with
 // the keys of the nodes that are left, minus their distance in the space of the features. Start nodes are given, not
-// chosen. SPDX-License-Identifier: MIT
+// chosen.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // Memory that begins where a cache line begins. Vectors of the standard library begin anywhere: registers and tiles of
-// 64 bytes would then lie across two lines each, which costs up to three times the time. SPDX-License-Identifier: MIT
+// 64 bytes would then lie across two lines each, which costs up to three times the time.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>

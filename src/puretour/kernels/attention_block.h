@@ -1,5 +1,6 @@
 // Self-attention of groups of rows together with its projections: queries, keys, values and what was attended to stay
-// in the cache, and the backward pass computes them again. SPDX-License-Identifier: MIT
+// in the cache, and the backward pass computes them again.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,8 @@
 //
 // Such a file (before 1.6: no zip archive) is a row of Python pickles and then raw numbers. A pickle is a program for a
 // small stack machine that may call any function; this reader knows only the handful of instructions that dictionaries
-// of tensors need, and refuses every other instruction and every other name. SPDX-License-Identifier: MIT
+// of tensors need, and refuses every other instruction and every other name.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>

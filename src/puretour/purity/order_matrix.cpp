@@ -3,7 +3,8 @@
 // K_p(i, j) counts the k with |ik|^2 + |jk|^2 < |ij|^2. Squared distances are rounded to integers of 16 or 32 bits, so
 // one vector instruction serves 16 or 8 triples. Rounding moves either side by at most 1.5 units: a difference of 2 or
 // more proves the sign of the exact predicate, and a pair with a closer call is counted again with the predicate
-// itself. SPDX-License-Identifier: MIT
+// itself.
+// SPDX-License-Identifier: MIT
 #include "puretour/purity/order_matrix.h"
 
 #include <fmt/format.h>

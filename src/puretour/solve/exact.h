@@ -1,5 +1,6 @@
 // The shortest tour of a few nodes by dynamic programming over subsets: for tiny instances, and the oracle of the
-// tests. SPDX-License-Identifier: MIT
+// tests.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <vector>

@@ -3,7 +3,8 @@
 //
 // The edges that only one of two tours has fall apart into cycles that take an edge of each by turns. Exchanging the
 // edges of one such cycle gives one or more subtours; these are joined by 2-opt moves. The best tour that one cycle
-// gives is kept if it is shorter. SPDX-License-Identifier: MIT
+// gives is kept if it is shorter.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>

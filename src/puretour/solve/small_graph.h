@@ -1,5 +1,6 @@
 // Distances of a few points as whole numbers in one small table, with the nearest nodes of each: what searches of small
-// tours look at. Nodes are bytes, so that a tour fits in a few cache lines. SPDX-License-Identifier: MIT
+// tours look at. Nodes are bytes, so that a tour fits in a few cache lines.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>

@@ -2,8 +2,8 @@
 //
 // A few short searches from different starts, each a 3-opt search with kicks as in local_search.h, then crossovers
 // between their tours. Made for many small problems: the tour, the positions and the candidate lists are arrays of
-// bytes, a kick is undone by copying the tour back, and nothing is allocated between problems. SPDX-License-Identifier:
-// MIT
+// bytes, a kick is undone by copying the tour back, and nothing is allocated between problems.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>
