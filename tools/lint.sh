@@ -30,17 +30,18 @@ check_tidy() {
   need clang-tidy
   local database=build/release/compile_commands.json
   [[ -f $database ]] || { echo "error: $database is missing; run: cmake --preset release" >&2; exit 1; }
-  # A file that was clean before, with the same headers and rules, is not checked again.
+  # A file that was clean before, with the same rules and the same headers of its own, is not checked again.
   mkdir -p build/tidy
-  local context
-  context=$({ clang-tidy --version; cat .clang-tidy; find src -name '*.h' -print0 | sort -z | xargs -0 cat; } | sha256sum)
+  local rules
+  rules=$({ clang-tidy --version; cat .clang-tidy; } | sha256sum)
   # One process per file; the output of a file stays together and a clean file prints nothing.
   # shellcheck disable=SC2016  # expanded by the inner shell
   find src -name '*.cpp' -not -path '*/nn/*' -not -path '*/train/*' -not -name train_main.cpp -print0 | xargs -0 -n 1 -P "$(nproc)" bash -c '
-    clean=build/tidy/$({ echo "$0 $1"; cat -- "$1"; } | sha256sum | cut -c -64)
+    sources=$(c++ -std=c++20 -MM -MG -Isrc "$1" | tr -d "\\\\" | cut -d: -f2-) || exit 1
+    clean=build/tidy/$({ echo "$0"; cat -- $sources 2>/dev/null; } | sha256sum | cut -c -64)
     [[ -e $clean ]] && exit
     output=$(clang-tidy -p build/release --quiet "$1" 2>&1) || { printf "%s\n" "$output"; exit 1; }
-    touch -- "$clean"' "$context"
+    touch -- "$clean"' "$rules"
 }
 
 # esbuild only strips the types of the report's script.
