@@ -18,12 +18,12 @@
 #include "puretour/base/build_info.h"
 #include "puretour/base/isa.h"
 #include "puretour/base/rng.h"
-#include "puretour/kernels/aligned.h"
-#include "puretour/kernels/attention_block.h"
-#include "puretour/kernels/feed_forward.h"
-#include "puretour/kernels/matrix.h"
-#include "puretour/kernels/normalise.h"
-#include "puretour/kernels/pairs.h"
+#include "puretour/kernels/gemm/matrix.h"
+#include "puretour/kernels/gemm/vnni.h"
+#include "puretour/kernels/layers/attention_block.h"
+#include "puretour/kernels/layers/feed_forward.h"
+#include "puretour/kernels/layers/normalise.h"
+#include "puretour/kernels/simd/aligned.h"
 
 namespace {
 
@@ -34,7 +34,7 @@ using puretour::kernels::Precision;
 
 constexpr std::size_t kDim = 128;
 constexpr std::size_t kHidden = 512;
-constexpr std::size_t kRows = 38400;  // much more than the second cache holds, as in training
+constexpr std::size_t kRows = 38400;  // much more than L2 holds, as in training
 
 AlignedVector<float> random_values(std::size_t count, float size = 1) {
   puretour::Rng rng(7);
@@ -83,9 +83,9 @@ int main(int argc, char** argv) {
   const double row = kRows;
 
   if (precision == Precision::kBfloat16) {
-    // What products reach whose factors are rounded and in the second cache: no other kernel can be faster.
+    // What products reach whose factors are rounded and in L2: no other kernel can be faster.
     constexpr std::size_t kPairs = kDim / 2;
-    const std::size_t stride = puretour::kernels::spread_stride(kPairs);
+    const std::size_t stride = puretour::kernels::padded_stride(kPairs);
     AlignedVector<std::uint32_t> left(96 * stride);
     AlignedVector<std::uint32_t> right(kPairs * kHidden);
     AlignedVector<float> products(96 * kHidden);
@@ -93,9 +93,9 @@ int main(int argc, char** argv) {
     puretour::kernels::round_pair(x.data(), x.data() + 3 * kDim, right.size(), right.data());
     measure("products of 96 rows, 128 -> 512", row * 2 * kDim * kHidden, [&] {
       for (std::size_t r = 0; r < kRows; r += 96) {
-        puretour::kernels::multiply_pairs({left.data(), stride, right.data(), puretour::kernels::kBlock,
-                                           kPairs * puretour::kernels::kBlock, kPairs, nullptr, 0, products.data(),
-                                           kHidden, 96, kHidden});
+        puretour::kernels::gemm_bf16({left.data(), stride, right.data(), puretour::kernels::kBlock,
+                                      kPairs * puretour::kernels::kBlock, kPairs, nullptr, 0, products.data(), kHidden,
+                                      96, kHidden});
       }
     });
   }

@@ -6,7 +6,7 @@
 // Without arguments: the attention model at 50 and 100 nodes, INViT at 100 with one state encoder, Pointerformer at 50,
 // in both precisions.
 //
-// GFLOPS are those that the step needs by arithmetic, as a share of what products in the first cache reach on all
+// GFLOPS are those that the step needs by arithmetic, as a share of what products in L1 reach on all
 // threads. Medians over the steps after the first; every step of one method is followed by one of the other, so that a
 // busy machine is unfair to both alike.
 // SPDX-License-Identifier: MIT
@@ -24,8 +24,8 @@
 #include "puretour/base/build_info.h"
 #include "puretour/base/isa.h"
 #include "puretour/base/parallel.h"
-#include "puretour/kernels/aligned.h"
-#include "puretour/kernels/matrix.h"
+#include "puretour/kernels/gemm/matrix.h"
+#include "puretour/kernels/simd/aligned.h"
 #include "puretour/models/config.h"
 #include "puretour/nn/kernel_functions.h"
 #include "puretour/train/memory.h"
@@ -100,7 +100,7 @@ double operations_of_step(const Recipe& recipe) {
   return views * (encode + tours * decode) * 3 + (has_baseline ? views * (encode + decode) : 0);
 }
 
-// Operations per second of all threads in products that fit the first cache: what the step could do at best.
+// Operations per second of all threads in products that fit L1: what the step could do at best.
 double peak_of_products(const std::string& precision, int threads) {
   using puretour::kernels::Linear;
   constexpr std::size_t kRows = 96;

@@ -13,6 +13,9 @@ grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.h' --include='*.cpp' 
       count = split(levels[level], rooms, ",")
       for (i = 1; i <= count; ++i) level_of[rooms[i]] = level + 0
     }
+    # The strata of kernels/, lowest first: each may include those before it.
+    count = split("simd gemm layers decode", strata, " ")
+    for (i = 1; i <= count; ++i) stratum_level[strata[i]] = i
     # Everything else must build, link and run without Torch.
     split("nn train", list, " ")
     for (i in list) torch_room[list[i]] = 1
@@ -39,8 +42,14 @@ grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.h' --include='*.cpp' 
       split(target, part, "/")
       if (part[1] != "puretour" || !(part[2] in level_of))
         fail("include \"" target "\" as \"puretour/<room>/<file>\"")
-      else if (part[2] == room)
+      else if (part[2] == room) {
+        if (room != "kernels") next
+        if (!(path[3] in stratum_level) || !(part[3] in stratum_level))
+          fail("a file of kernels/ lies in one of its strata: simd, gemm, layers, decode")
+        else if (stratum_level[part[3]] > stratum_level[path[3]])
+          fail("kernels/" path[3] "/ must not know kernels/" part[3] "/ (\"" target "\")")
         next
+      }
       else if (level_of[part[2]] >= level_of[room])
         fail(room "/ must not know " part[2] "/ (\"" target "\")")
       else if ((part[2] in torch_room) && !(room in torch_room) && room != "cli")

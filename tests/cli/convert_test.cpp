@@ -91,8 +91,8 @@ TEST_F(Convert, AnOutputIsNeeded) {
   write("hand.txt", kHandLine);
   expect_refused({"convert", "hand.txt"}, "name an output file, or - for standard output");
   expect_refused({"convert", "hand.txt", "hand.csv"}, "hand.csv: the name does not end in");
-  expect_refused({"convert", "hand.txt", "-", "--tour-output", "-"}, "can not go to the same place");
-  expect_refused({"convert", "hand.txt", "a.tsp", "--tour-output", "a.tsp"}, "can not go to the same place");
+  expect_refused({"convert", "hand.txt", "-", "--tour-output", "-"}, "cannot go to the same place");
+  expect_refused({"convert", "hand.txt", "a.tsp", "--tour-output", "a.tsp"}, "cannot go to the same place");
 }
 
 TEST_F(Convert, OptionsForOneInstanceRefuseMany) {
@@ -120,9 +120,9 @@ TEST_F(Convert, AFailureLeavesNeitherNewNorDamagedFiles) {
   expect_refused({"convert", "different.txt", "a.npz"}, "a.npz: ");
   expect_refused({"convert", "weights.tsp", "a.txt"}, "a.txt: weights has weights but no coordinates");
   expect_refused({"convert", "weights.tsp", "a.tsp", "--normalise"}, "--normalise needs coordinates");
-  // One of two files can not be written.
-  expect_refused({"convert", "hand.txt", "a.npz", "--tour-output", "nowhere/a.tour"}, "nowhere/a.tour: can not write");
-  expect_refused({"convert", "hand.txt", "nowhere/a.npz", "--tour-output", "a.tour"}, "nowhere/a.npz: can not write");
+  // One of two files cannot be written.
+  expect_refused({"convert", "hand.txt", "a.npz", "--tour-output", "nowhere/a.tour"}, "nowhere/a.tour: cannot write");
+  expect_refused({"convert", "hand.txt", "nowhere/a.npz", "--tour-output", "a.tour"}, "nowhere/a.npz: cannot write");
   expect_refused({"convert", "hand.txt", "a.npz", "--tour-output", "folder"}, "folder: is a directory");
   expect_refused({"convert", "hand.txt", "folder", "--to", "npz"}, "folder: is a directory");
 }
@@ -142,9 +142,9 @@ TEST_F(Convert, BadInputIsNamedWithFileAndLine) {
   expect_refused({"convert", "words.txt", "a.npz"}, "words.txt:1: ");
   expect_refused({"convert", "odd.txt", "a.npz"}, "odd.txt:2: ");
   expect_refused({"convert", "hand.tour", "a.txt"}, "hand.tour: a tour file holds no instance");
-  expect_refused({"convert", "missing.txt", "a.npz"}, "missing.txt: can not read it: No such file or directory");
+  expect_refused({"convert", "missing.txt", "a.npz"}, "missing.txt: cannot read it: No such file or directory");
   expect_refused({"convert", "folder", "a.npz"}, "folder: is a directory");
-  expect_refused({"convert", "hand.tsp", "a.txt", "--tour", "missing.tour"}, "missing.tour: can not read it");
+  expect_refused({"convert", "hand.tsp", "a.txt", "--tour", "missing.tour"}, "missing.tour: cannot read it");
   expect_refused({"convert", "hand.tsp", "a.txt", "--tour", "doubled.tour"}, "node 3 appears twice");
   expect_refused({"convert", "hand.tsp", "a.txt", "--tour", "other.tour"}, "DIMENSION is 3, but the instance has 5");
   expect_refused({"convert", "hand.tsp", "a.txt", "--from", "csv"}, "unknown file format 'csv'");

@@ -10,7 +10,7 @@ namespace {
 
 class Evaluate : public CommandLine {
  protected:
-  /// The standard output of a call that makes a picture; where PNGs can not be made, it says so.
+  /// The standard output of a call that makes a picture; where PNGs cannot be made, it says so.
   std::string output_with_picture(const std::vector<std::string>& arguments) const {
     const CommandResult result = puretour(arguments);
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -78,7 +78,7 @@ TEST_F(Evaluate, GoesOnAfterAKill) {
   EXPECT_EQ(without_times(read("parts/instances.csv")), without_times(read("whole/instances.csv")));
 }
 
-TEST_F(Evaluate, RefusesWhatItCanNotDo) {
+TEST_F(Evaluate, RefusesWhatItCannotDo) {
   make_folder("empty");
   expect_refused({"evaluate", "-o", "out"}, "there is nothing to evaluate");
   expect_refused({"evaluate", "--models", "empty", "-o", "out"}, "there is no network");

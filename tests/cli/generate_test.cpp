@@ -126,13 +126,13 @@ TEST_F(Generate, OptionsOutOfRangeAreRefused) {
   expect_refused({"generate", "--diversity", "wide"}, "--diversity = wide");
 }
 
-TEST_F(Generate, AnOutputThatCanNotBeWrittenIsNamedAndOldFilesStay) {
+TEST_F(Generate, AnOutputThatCannotBeWrittenIsNamedAndOldFilesStay) {
   write("old.tsp", "an older file");
   make_folder("folder.txt");
   expect_refused({"generate", "-c", "2", "-o", "old.tsp"}, "old.tsp: a TSPLIB file holds one instance, not 2");
   expect_refused({"generate", "-o", "folder.txt"}, "folder.txt: is a directory");
-  expect_refused({"generate", "-o", "nowhere/a.txt"}, "nowhere/a.txt: can not write there: No such file");
-  expect_refused({"generate", "-o", "old.tsp/a.txt"}, "old.tsp/a.txt: can not write there: Not a directory");
+  expect_refused({"generate", "-o", "nowhere/a.txt"}, "nowhere/a.txt: cannot write there: No such file");
+  expect_refused({"generate", "-o", "old.tsp/a.txt"}, "old.tsp/a.txt: cannot write there: Not a directory");
   expect_refused({"generate", "-o", ""}, "the name");
 }
 

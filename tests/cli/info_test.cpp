@@ -43,7 +43,7 @@ TEST_F(Info, ReadsStandardInput) {
   EXPECT_EQ(json({"info", "-", "--json"}, kHandTsp)[0]["metric"], "EUC_2D");
 }
 
-TEST_F(Info, NamesInOtherEncodingsGiveValidJsonAndCanNotControlTheTerminal) {
+TEST_F(Info, NamesInOtherEncodingsGiveValidJsonAndCannotControlTheTerminal) {
   std::string text = kHandTsp;
   text.replace(text.find("hand"), 4, "K\xf6ln \x1b[31m");
   const nlohmann::json document = json({"info", "-", "--json"}, text);
@@ -56,7 +56,7 @@ TEST_F(Info, BadFilesAreRefused) {
   write("empty.tsp", "");
   write("zero.tsp", "TYPE: TSP\nDIMENSION: 0\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\nEOF\n");
   write("bad.npz", "not an archive");
-  expect_refused({"info", "hand.txt", "missing.txt"}, "missing.txt: can not read it: No such file or directory");
+  expect_refused({"info", "hand.txt", "missing.txt"}, "missing.txt: cannot read it: No such file or directory");
   expect_refused({"info", "hand.txt", "empty.tsp"}, "empty.tsp:1: the file is empty");
   expect_refused({"info", "zero.tsp"}, "zero.tsp:2: DIMENSION is 0");
   expect_refused({"info", "bad.npz"}, "bad.npz");

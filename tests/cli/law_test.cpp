@@ -13,7 +13,7 @@ constexpr const char* kNoPngs =
 
 class Law : public CommandLine {
  protected:
-  /// The standard output of a call that makes pictures; where PNGs can not be made, it says so once.
+  /// The standard output of a call that makes pictures; where PNGs cannot be made, it says so once.
   std::string output_with_pictures(const std::vector<std::string>& arguments) const {
     const CommandResult result = puretour(arguments);
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -105,7 +105,7 @@ TEST_F(Law, WithoutTheProgramForPngsEverythingElseIsThere) {
   EXPECT_FALSE(exists("out/counterexamples.png"));
 }
 
-TEST_F(Law, RefusesWhatItCanNotDo) {
+TEST_F(Law, RefusesWhatItCannotDo) {
   write("bare.txt", output({"generate", "-n", "10"}));
   expect_refused({"law"}, "give a folder with -o");
   expect_refused({"law", "--propositions", "--sensitivity"}, "not both");
@@ -116,7 +116,7 @@ TEST_F(Law, RefusesWhatItCanNotDo) {
   expect_refused({"law", "--sensitivity", "--with", "lk"}, "--with is for the experiment");
   expect_refused({"law", "-o", "out", "--tours", "."}, "--tours is for files to measure");
   expect_refused({"law", "--sensitivity", "--instances", "0"}, "--instances is '0'");
-  expect_refused({"law", "--propositions", "-o", "bare.txt/x", "--instances", "1"}, "can not make this folder");
+  expect_refused({"law", "--propositions", "-o", "bare.txt/x", "--instances", "1"}, "cannot make this folder");
   expect_refused({"law", "bare.txt"}, "has no tour");
   expect_refused({"law", "bare.txt", "-o", "out"}, "not both");
   expect_refused({"law", "-o", "out", "--instances", "many"}, "--instances is 'many'");

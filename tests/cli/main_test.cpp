@@ -1,4 +1,4 @@
-// The program as a whole: help, examples, unknown words, standard output that can not be written.
+// The program as a whole: help, examples, unknown words, standard output that cannot be written.
 // SPDX-License-Identifier: MIT
 #include <sstream>
 

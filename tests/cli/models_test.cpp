@@ -58,7 +58,7 @@ TEST_F(Models, AreImported) {
   EXPECT_NE(output({"models", "verify", "am.safetensors"}).find("708608 parameters"), std::string::npos);
 }
 
-TEST_F(Models, RefusesWhatItCanNotDo) {
+TEST_F(Models, RefusesWhatItCannotDo) {
   write("x.pt", "hello");
   make_folder("empty");
   expect_refused({"models"}, "subcommand is required");

@@ -222,7 +222,7 @@ TEST_F(Purity, BadInputIsNamed) {
   expect_refused({"purity", "-"}, "standard input:1: a coordinate is 'nan'", "0 0 1 nan 0 1 output 1 2 3 1\n");
   expect_refused({"purity", "-"}, "standard input:2: ", std::string(kHandLine) + "0 0 1 x output 1 2 1\n");
   expect_refused({"purity", "truncated.npz"}, "truncated.npz:byte ");
-  expect_refused({"purity", "missing.txt"}, "missing.txt: can not read it: No such file or directory");
+  expect_refused({"purity", "missing.txt"}, "missing.txt: cannot read it: No such file or directory");
   expect_refused({"purity", "folder"}, "folder: is a directory");
 }
 
@@ -260,7 +260,7 @@ TEST_F(Purity, AllFilesAppearOrNone) {
   write("hand.txt", kHandLine);
   write("a.svg", "an older file");
   make_folder("folder");
-  expect_refused({"purity", "hand.txt", "--svg", "a.svg", "--edges", "nowhere/a.csv"}, "nowhere/a.csv: can not write");
+  expect_refused({"purity", "hand.txt", "--svg", "a.svg", "--edges", "nowhere/a.csv"}, "nowhere/a.csv: cannot write");
   expect_refused({"purity", "hand.txt", "--svg", "a.svg", "--weights", "folder"}, "folder: is a directory");
   expect_refused({"purity", "hand.txt", "--svg", "a.svg", "--weights", "w.csv", "--discount", "2"}, "discount is 2");
   output({"purity", "hand.txt", "--svg", "a.svg", "--edges", "e.csv", "--weights", "w.csv"});

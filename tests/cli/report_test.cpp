@@ -166,7 +166,7 @@ TEST_F(Report, WorksInABrowser) {
   EXPECT_NEAR(found["reference_facts"][3].get<double>(), reference["apo_all"].get<double>(), 0.0006);
 }
 
-TEST_F(Report, RefusesWhatItCanNotRead) {
+TEST_F(Report, RefusesWhatItCannotRead) {
   make_folder("empty");
   write("law.json", "{}");
   expect_refused({"report", "-o", "r.html"}, "RESULTS is required");

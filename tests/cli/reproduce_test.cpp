@@ -41,7 +41,7 @@ TEST_F(Reproduce, PlansBeforeItWorks) {
   EXPECT_FALSE(exists("out"));
 }
 
-TEST_F(Reproduce, RefusesWhatItCanNotDo) {
+TEST_F(Reproduce, RefusesWhatItCannotDo) {
   expect_refused({"reproduce"}, "either --quick");
   expect_refused({"reproduce", "--quick", "--full"}, "either --quick");
   expect_refused({"reproduce", "--quick", "--tsplib", "nowhere"}, "no such folder");

@@ -70,7 +70,7 @@ TEST_F(Solve, CallsAnInstalledLkh) {
   const auto result = json({"solve", "a.tsp", "--with", "lkh", "--lkh-binary", "./lkh", "--json", "-o", "a.tour"});
   EXPECT_EQ(result[0]["method"], "lkh");
   EXPECT_EQ(read_tour(path("a.tour")), Tour::identity(5));
-  expect_refused({"solve", "a.tsp", "--with", "lkh", "--lkh-binary", "./missing"}, "can not start it");
+  expect_refused({"solve", "a.tsp", "--with", "lkh", "--lkh-binary", "./missing"}, "cannot start it");
   write("broken", "#!/bin/sh\necho no licence\n");
   chmod(path("broken").c_str(), 0755);
   expect_refused({"solve", "a.tsp", "--with", "lkh", "--lkh-binary", "./broken"}, "no licence");
@@ -109,7 +109,7 @@ TEST_F(Solve, GivesFixedEdgesToLkh) {
                  "the tour of ./bad lacks the fixed edge");
 }
 
-TEST_F(Solve, RefusesWhatItCanNotDo) {
+TEST_F(Solve, RefusesWhatItCannotDo) {
   output({"generate", "-n", "5", "-c", "2", "-o", "a.txt"});
   expect_refused({"solve", "a.txt", "--with", "magic"}, "choose auto, lk, eax, lkh, nearest, greedy or 2opt");
   expect_refused({"solve", "missing.tsp"}, "missing.tsp");
@@ -190,7 +190,7 @@ TEST_F(SolveWithAModel, WorksOnTsplibMetrics) {
   EXPECT_EQ(read_tour(path("hand.tour")).size(), 5U);
 }
 
-TEST_F(SolveWithAModel, RefusesWhatItCanNotDo) {
+TEST_F(SolveWithAModel, RefusesWhatItCannotDo) {
   write("a.txt", kHandLine);
   write("w.tsp", kExplicitTsp);
   expect_refused({"solve", "a.txt", "--model", "missing"}, "missing");

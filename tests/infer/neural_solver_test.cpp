@@ -137,7 +137,7 @@ TEST(NeuralSolver, AnInitialTourIsNeverMadeWorse) {
   EXPECT_THROW((void)make_neural_solver(small_model())->solve(instance, options), InputError);
 }
 
-TEST(NeuralSolver, RefusesWhatItCanNotDo) {
+TEST(NeuralSolver, RefusesWhatItCannotDo) {
   EXPECT_THROW((void)solve(Instance(std::vector<Point>{}), {}), InputError);
   EXPECT_THROW((void)solve(Instance(WeightMatrix{2, {0, 1, 1, 0}}), {}), InputError);
   NeuralSettings settings;

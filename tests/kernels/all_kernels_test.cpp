@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "puretour/base/rng.h"
-#include "puretour/kernels/amx.h"
-#include "puretour/kernels/attention.h"
-#include "puretour/kernels/bfloat16.h"
-#include "puretour/kernels/decode_step.h"
-#include "puretour/kernels/feed_forward.h"
-#include "puretour/kernels/group_attention.h"
-#include "puretour/kernels/matrix.h"
-#include "puretour/kernels/normalise.h"
-#include "puretour/kernels/rows.h"
-#include "puretour/kernels/scratch.h"
+#include "puretour/kernels/decode/decode_step.h"
+#include "puretour/kernels/gemm/amx.h"
+#include "puretour/kernels/gemm/bfloat16.h"
+#include "puretour/kernels/gemm/matrix.h"
+#include "puretour/kernels/layers/attention.h"
+#include "puretour/kernels/layers/feed_forward.h"
+#include "puretour/kernels/layers/group_attention.h"
+#include "puretour/kernels/layers/normalise.h"
+#include "puretour/kernels/simd/rows.h"
+#include "puretour/kernels/simd/scratch.h"
 
 namespace puretour::kernels {
 namespace {
@@ -144,7 +144,7 @@ TEST(Bfloat16, ProductsOfAllShapesAreThoseOfRoundedFactors) {
   }
 }
 
-// The walk over tiles, on CPUs without a matrix unit too.
+// The walk over tiles, on CPUs without an AMX unit too.
 TEST(Bfloat16, TilesCoverProductsOfAllShapes) {
   const auto random_pairs = [](std::size_t count, std::uint64_t seed) {
     const auto values = random_values(2 * count, seed);

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "puretour/base/rng.h"
-#include "puretour/kernels/attention_block.h"
-#include "puretour/kernels/feed_forward.h"
-#include "puretour/kernels/group_attention.h"
+#include "puretour/kernels/layers/attention_block.h"
+#include "puretour/kernels/layers/feed_forward.h"
+#include "puretour/kernels/layers/group_attention.h"
 
 namespace puretour::kernels {
 namespace {

@@ -275,7 +275,7 @@ TEST(PropositionReport, FindsThreeTheoremsAndOneFalseClaim) {
     EXPECT_EQ(result.supermodularity.cases(), 72U * 40U);
     EXPECT_GT(result.supermodularity.violated, 0U);
   }
-  // The case of two vertices alone can not fail. Of random sets of ten vertices an independent program found 21 % (it
+  // The case of two vertices alone cannot fail. Of random sets of ten vertices an independent program found 21 % (it
   // drew sets in another way than all of them once).
   ASSERT_GE(report.set_sizes.size(), 9U);
   SupermodularityCounts small;

@@ -32,7 +32,7 @@ TEST(TourGroups, AreToursOfTheStatedQuality) {
     for (std::size_t g = 0; g < tours.size(); ++g) {
       const double excess = lengths.at(groups[g].name) / optimal - 1;
       EXPECT_GE(excess, -1e-9) << groups[g].name;
-      // One move between clusters may gain several percent; among uniform points it can not.
+      // One move between clusters may gain several percent; among uniform points it cannot.
       if (groups[g].target && distribution == Distribution::kUniform) {
         EXPECT_NEAR(excess, *groups[g].target, 0.012) << groups[g].name;
       }
@@ -114,7 +114,7 @@ TEST(Sensitivity, DoesNotDependOnThreads) {
 
 TEST(Sensitivity, TheCsvHasAFieldForEachColumn) {
   SensitivityOptions options = small();
-  options.scales = {12};  // so small that some groups can not be fitted
+  options.scales = {12};  // so small that some groups cannot be fitted
   options.instances = 1;
   const std::string csv = sensitivity_csv(run_sensitivity(options));
   std::size_t begin = 0;
@@ -127,7 +127,7 @@ TEST(Sensitivity, TheCsvHasAFieldForEachColumn) {
   EXPECT_EQ(csv.find("inf"), std::string::npos);
 }
 
-TEST(Sensitivity, RefusesWhatItCanNotDo) {
+TEST(Sensitivity, RefusesWhatItCannotDo) {
   SensitivityOptions options = small();
   options.scales = {11};
   EXPECT_THROW(run_sensitivity(options), InputError);

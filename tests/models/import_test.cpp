@@ -38,7 +38,7 @@ TEST(LegacyTorch, NothingIsExecuted) {
   expect("ccollections\nOrderedDict\n)R}b", "instruction 0x62");
   expect("\x8c\x02os\x8c\x06system\x93", "instruction 0x8c");
   expect("iposix\nsystem\n", "instruction 0x69");
-  expect("ctorch\nFloatStorage\n)R", "can not be called");
+  expect("ctorch\nFloatStorage\n)R", "cannot be called");
   expect("ccollections\nOrderedDict\n(K\1tR", "an ordered dictionary with arguments");
 }
 

@@ -690,7 +690,7 @@ TEST(KernelFunctions, DecodersOfTours) {
   }
 }
 
-TEST(KernelFunctions, WhatCanNotBeChosenHasNoGradient) {
+TEST(KernelFunctions, WhatCannotBeChosenHasNoGradient) {
   auto plan = c10::make_intrusive<PointerPlan>();
   plan->chosen = {-1, 1};
   plan->groups = {{{0, 1, 0, 3}, plan->chosen.data()}, {{1, 1, 0, 3}, plan->chosen.data() + 1}};
@@ -704,8 +704,8 @@ TEST(KernelFunctions, WhatCanNotBeChosenHasNoGradient) {
 }
 
 TEST(KernelFunctions, OtherTensorsAreLeftToTorch) {
-  EXPECT_TRUE(kernels_take(torch::zeros({2})));
-  EXPECT_FALSE(kernels_take(torch::zeros({2}, torch::kFloat64)));
+  EXPECT_TRUE(kernels_support(torch::zeros({2})));
+  EXPECT_FALSE(kernels_support(torch::zeros({2}, torch::kFloat64)));
 }
 
 }  // namespace

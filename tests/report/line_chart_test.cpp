@@ -44,7 +44,7 @@ TEST(LineChart, PutsPointsWhereTheAxesSay) {
   EXPECT_NE(svg.find("M165.0,105.0"), std::string::npos) << svg;
 }
 
-TEST(LineChart, LeavesOutWhatCanNotBeDrawn) {
+TEST(LineChart, LeavesOutWhatCannotBeDrawn) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   ChartOptions options;
   options.y.logarithmic = true;

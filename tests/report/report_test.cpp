@@ -114,7 +114,7 @@ TEST(Report, IsOnePageThatNeedsNothingElse) {
   std::size_t num_scripts = 0;
   for (std::size_t at = page.find("</script>"); at != std::string::npos; at = page.find("</script>", at + 1))
     ++num_scripts;
-  EXPECT_EQ(num_scripts, 2U) << "names can not end a script";
+  EXPECT_EQ(num_scripts, 2U) << "names cannot end a script";
   for (std::size_t at = page.find("http"); at != std::string::npos; at = page.find("http", at + 1)) {
     EXPECT_EQ(page.substr(at, 26), "http://www.w3.org/2000/svg") << "only a name, nothing to load";
   }

@@ -43,7 +43,7 @@ TEST(SensitivityFigures, SeparateStoppedSearchesFromConstructions) {
   EXPECT_THROW(sensitivity_svg({}), InputError);
 }
 
-TEST(SensitivityFigures, LeaveOutWhatCanNotBeFitted) {
+TEST(SensitivityFigures, LeaveOutWhatCannotBeFitted) {
   std::vector<SensitivityRow> rows = {row("optimal", {}, 0, 0.93, 50), row("stopped near 1 %", 0.01, 0.01, 0.9, 50)};
   rows[1].law.fit.reset();
   EXPECT_EQ(sensitivity_svg(rows).find("uniform: 1, 2"), std::string::npos);

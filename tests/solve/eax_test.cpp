@@ -92,7 +92,7 @@ TEST(Eax, EndsOnDegenerateInstances) {
       << "large coordinates";
 }
 
-TEST(Eax, RefusesWhatItCanNotDo) {
+TEST(Eax, RefusesWhatItCannotDo) {
   Rng rng(3);
   EXPECT_THROW(eax(Problem(random_instance(Kind::kUniform, 4, rng), 10), {}, 0), InputError);
   const Problem problem(random_instance(Kind::kUniform, 20, rng), 10);

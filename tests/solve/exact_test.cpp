@@ -41,7 +41,7 @@ TEST(ExactTour, AcceptsNegativeWeights) {
   EXPECT_EQ(problem.length(exact_tour(problem)), shortest_by_enumeration(problem));
 }
 
-TEST(ExactTour, RefusesWhatItCanNotHold) {
+TEST(ExactTour, RefusesWhatItCannotHold) {
   Rng rng(2);
   EXPECT_NO_THROW(exact_tour(Problem(random_instance(Kind::kUniform, 13, rng), 5)));
   EXPECT_THROW(exact_tour(Problem(random_instance(Kind::kUniform, kMaxExactNodes + 1, rng), 5)), InputError);

@@ -27,7 +27,7 @@ inline CommandResult run_command(const std::vector<std::string>& words, const st
   using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
   const auto temporary = [] {
     File file(std::tmpfile(), &std::fclose);
-    if (!file) throw std::runtime_error("can not make a temporary file");
+    if (!file) throw std::runtime_error("cannot make a temporary file");
     return file;
   };
   const auto content = [](std::FILE* file) {
@@ -46,7 +46,7 @@ inline CommandResult run_command(const std::vector<std::string>& words, const st
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const pid_t child = fork();
-  if (child < 0) throw std::runtime_error("can not start " + words[0]);
+  if (child < 0) throw std::runtime_error("cannot start " + words[0]);
   if (child == 0) {
     constexpr int kNotStarted = 127;
     if (dup2(fileno(in.get()), STDIN_FILENO) < 0 || dup2(fileno(out.get()), STDOUT_FILENO) < 0 ||

@@ -57,7 +57,7 @@ TEST(ArraySamples, SurviveWriting) {
   }
 }
 
-TEST(ArraySamples, WhatCanNotBeWrittenIsNamed) {
+TEST(ArraySamples, WhatCannotBeWrittenIsNamed) {
   const std::vector<Sample> samples = numpy_samples();
   std::vector<Sample> unequal = samples;
   unequal.push_back({Instance({{1, 2}}), Tour::identity(1)});

@@ -94,7 +94,7 @@ TEST_F(Formats, StandardInputIsRecognisedByItsContent) {
   std::cin.rdbuf(original);
 }
 
-TEST_F(Formats, WhatAFormatCanNotHoldLeavesNoFile) {
+TEST_F(Formats, WhatAFormatCannotHoldLeavesNoFile) {
   EXPECT_EQ(input_error([&] { write_samples(path("a.tsp"), std::nullopt, kPoints); }),
             path("a.tsp") + ": a TSPLIB file holds one instance, not 2; use lines, npy or npz for many");
   EXPECT_EQ(input_error([&] { write_samples(path("a.npy"), std::nullopt, kSamples); }),
@@ -108,10 +108,9 @@ TEST_F(Formats, WhatAFormatCanNotHoldLeavesNoFile) {
   EXPECT_EQ(
       input_error([&] { write_samples(path("a.xyz"), std::nullopt, kPoints); }).find(path("a.xyz") + ": the name"), 0U);
   const std::vector<Sample> second_is_geo = {kPoints[0], {Instance({{1, 2}}, Metric::kGeo, "gr1"), std::nullopt}};
-  EXPECT_EQ(
-      input_error([&] { write_samples(path("a.txt"), std::nullopt, second_is_geo); }),
-      path("a.txt") +
-          ": gr1 has GEO coordinates (degrees and minutes), which one-line text can not hold; write it as tsplib");
+  EXPECT_EQ(input_error([&] { write_samples(path("a.txt"), std::nullopt, second_is_geo); }),
+            path("a.txt") +
+                ": gr1 has GEO coordinates (degrees and minutes), which one-line text cannot hold; write it as tsplib");
   EXPECT_EQ(num_files(), 0U);
 }
 

@@ -119,7 +119,7 @@ TEST(LineFormat, OnlyPlanarPointsCanBeWritten) {
   EXPECT_EQ(input_error([] {
               line_of({Instance({{1, 2}}, Metric::kGeo, "gr1"), std::nullopt});
             }),
-            "gr1 has GEO coordinates (degrees and minutes), which one-line text can not hold; write it as tsplib");
+            "gr1 has GEO coordinates (degrees and minutes), which one-line text cannot hold; write it as tsplib");
   EXPECT_EQ(
       input_error([] {
         line_of({Instance(WeightMatrix{1, {0}}), std::nullopt});

@@ -121,7 +121,7 @@ TEST(Npz, AFalseSizeTakesNoMemory) {
   const std::size_t entry = original.find("PK\x01\x02");
   std::string bytes = original;
   put_number(bytes, entry + 24, 0xFFFFFFF0, 4);
-  EXPECT_NE(input_error([&] { (void)NpzReader(bytes, "x").read("points.npy"); }).find("can not have 4294967280 bytes"),
+  EXPECT_NE(input_error([&] { (void)NpzReader(bytes, "x").read("points.npy"); }).find("cannot have 4294967280 bytes"),
             std::string::npos);
   for (const int wrong : {247, 249}) {
     put_number(bytes, entry + 24, static_cast<std::uint64_t>(wrong), 4);

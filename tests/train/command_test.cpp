@@ -98,7 +98,7 @@ TEST_F(Train, AFullDiskKeepsTheCheckpointsAndTheRunGoesOn) {
   expect_same_run("full", "whole");
 }
 
-TEST_F(Train, ALogThatCanNotGrowEndsTheRunAndLosesNothing) {
+TEST_F(Train, ALogThatCannotGrowEndsTheRunAndLosesNothing) {
   const std::string arguments = "--model am --epochs 10 --log-steps 1 --checkpoint-steps 1000 ";
   train(arguments + "-o whole");
   train(arguments + "-o full --stop-after 30");
@@ -107,7 +107,7 @@ TEST_F(Train, ALogThatCanNotGrowEndsTheRunAndLosesNothing) {
   ASSERT_GT(space, size("full/recipe.toml"));
   const CommandResult result = train_with_little_space(arguments + "-o full", space);
   EXPECT_EQ(result.exit_code, 2) << result.err;
-  EXPECT_NE(result.err.find(".jsonl: can not be written; is the disk full?"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find(".jsonl: cannot be written; is the disk full?"), std::string::npos) << result.err;
   EXPECT_EQ(checkpoints("full"), before);
   train(arguments + "-o full");
   expect_same_run("full", "whole");

@@ -41,7 +41,7 @@ class ConnectionError : public Error {
   explicit ConnectionError(const std::string& message) : Error(4, message) {}
 };
 
-/// A computation that can not go on: numbers that are not finite.
+/// A computation that cannot go on: numbers that are not finite.
 class NumericError : public Error {
  public:
   explicit NumericError(const std::string& message) : Error(5, message) {}

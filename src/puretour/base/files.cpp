@@ -35,7 +35,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     throw InputError(fmt::format("{}: is a directory; give a file name", path_));
   temporary_path_ = fmt::format("{}.tmp.{}", path_, getpid());
   auto file = std::make_unique<std::ofstream>(temporary_path_, std::ios::binary | std::ios::trunc);
-  if (!*file) throw InputError(fmt::format("{}: can not write there: {}", path_, std::strerror(errno)));
+  if (!*file) throw InputError(fmt::format("{}: cannot write there: {}", path_, std::strerror(errno)));
   stream_ = std::move(file);
 }
 
@@ -60,7 +60,7 @@ void OutputFile::commit() {
   if (!file) fail_to_write(path_, errno);
   std::error_code error;
   std::filesystem::rename(temporary_path_, path_, error);
-  if (error) throw InputError(fmt::format("{}: can not put the finished file there: {}", path_, error.message()));
+  if (error) throw InputError(fmt::format("{}: cannot put the finished file there: {}", path_, error.message()));
   committed_ = true;
 }
 
@@ -78,7 +78,7 @@ std::string read_file(const std::string& path) {
   }
   if (std::filesystem::is_directory(path)) throw InputError(fmt::format("{}: is a directory; give a file name", path));
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(fmt::format("{}: can not read it: {}", path, std::strerror(errno)));
+  if (!file) throw InputError(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
   std::ostringstream content;
   content << file.rdbuf();
   if (file.bad()) throw InputError(fmt::format("{}: reading failed: {}", path, std::strerror(errno)));

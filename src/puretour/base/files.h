@@ -12,7 +12,7 @@ namespace puretour {
 /// stays untouched. The path "-" means standard output, which receives the content on commit().
 class OutputFile {
  public:
-  /// Throws InputError if the file can not be created.
+  /// Throws InputError if the file cannot be created.
   explicit OutputFile(std::string path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -33,7 +33,7 @@ class OutputFile {
 /// Writes `content` to `path` atomically ("-": standard output).
 void write_file(const std::string& path, const std::string& content);
 
-/// The whole content of a file ("-": standard input). Throws InputError if it can not be read or is a directory.
+/// The whole content of a file ("-": standard input). Throws InputError if it cannot be read or is a directory.
 std::string read_file(const std::string& path);
 
 }  // namespace puretour

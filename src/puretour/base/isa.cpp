@@ -29,7 +29,7 @@ bool has_matrix_unit() {
   unsigned c = 0;
   unsigned d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kBfloat16) == 0 || (d & kTiles) == 0) return false;
-  // The registers of the matrix unit are large: Linux gives them only to programs that ask.
+  // The registers of AMX are large: Linux gives them only to programs that ask.
   constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
   constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

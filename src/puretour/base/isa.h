@@ -14,7 +14,7 @@ enum class Isa : std::uint8_t {
   kAvx2,        // AVX2
   kAvx512,      // AVX-512 with byte and word instructions
   kAvx512Bf16,  // and products of bfloat16
-  kAmx,         // and those of whole tiles, by a matrix unit
+  kAmx,         // and those of whole tiles, by an AMX unit
 };
 
 /// "plain", "avx2", "avx512", "avx512bf16", "amx".

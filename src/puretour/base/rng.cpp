@@ -30,7 +30,7 @@ Rng::Rng(std::uint64_t seed) : state_(expand(seed)) {}
 Rng::Rng(std::uint64_t seed, std::initializer_list<std::uint64_t> keys) : state_(expand(combine(seed, keys))) {}
 
 Rng Rng::from_state(const State& state) {
-  if (state == State{}) throw InputError("random state: all 256 bits are zero, which xoshiro256** can not leave");
+  if (state == State{}) throw InputError("random state: all 256 bits are zero, which xoshiro256** cannot leave");
   Rng rng;
   rng.state_ = state;
   return rng;

@@ -9,7 +9,7 @@
 namespace puretour {
 
 /// The text in single quotes for an error message: at most 40 characters inside (cut with "..."), and everything but
-/// printable ASCII as \xNN, so that a binary file can not garble a terminal.
+/// printable ASCII as \xNN, so that a binary file cannot garble a terminal.
 std::string quote_input(std::string_view text);
 
 /// Appends the shortest decimal that reads back as the same number. Whole numbers below 10^15 are written without an

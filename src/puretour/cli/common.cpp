@@ -115,7 +115,7 @@ void write_together(std::span<const NewFile> files) {
   std::set<std::string> paths;
   for (const NewFile& file : files) {
     if (!paths.insert(file.path).second) {
-      throw InputError(fmt::format("{}: two results can not go to the same place; name another file for one of them",
+      throw InputError(fmt::format("{}: two results cannot go to the same place; name another file for one of them",
                                    file.path == "-" ? "standard output" : file.path));
     }
   }

@@ -38,7 +38,7 @@ void check_places(const Options& options) {
     throw InputError("convert: name an output file, or - for standard output");
   }
   if (options.output == options.tour_output) {
-    throw InputError("convert: OUTPUT and --tour-output can not go to the same place");
+    throw InputError("convert: OUTPUT and --tour-output cannot go to the same place");
   }
   check_standard_input_is_used_once(std::array{options.input, options.tour_input});
 }

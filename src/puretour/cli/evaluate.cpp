@@ -79,7 +79,7 @@ std::vector<EvaluationSet> random_sets(const EvaluateOptions& options) {
     const std::size_t count = options.instances.empty()       ? usual_instances(scales[s])
                               : options.instances.size() == 1 ? options.instances[0]
                                                               : options.instances[s];
-    if (count == 0) throw InputError("--instances: 0 instances of a type can not be evaluated; give 1 or more");
+    if (count == 0) throw InputError("--instances: 0 instances of a type cannot be evaluated; give 1 or more");
     for (const Distribution distribution : distributions) {
       sets.push_back(random_set(distribution, scales[s], count, options.seed));
     }
@@ -191,7 +191,7 @@ bool evaluate(const EvaluateOptions& options) {
   if (auto picture = gaps_svg(sets, solvers)) files.push_back({"gaps.svg", *std::move(picture)});
   write_results(options.output, files);
   if (stop_requested && !options.quiet) {
-    fmt::print(stderr, "puretour: stopped early; say the same again and it goes on\n");
+    fmt::print(stderr, "puretour: stopped early; run it again and it resumes\n");
   }
   if (!options.prints) return !stop_requested;
   if (options.json) {
@@ -246,7 +246,7 @@ void add_evaluate(CLI::App& app) {
       "are\n"
       "rounded as TSPLIB says; instances of EUC_2D and CEIL_2D with at most 10,000 nodes are taken. Every tour is on "
       "disk\n"
-      "at once: after a kill, say the same again and it goes on. Networks of one kind that were trained with and "
+      "at once: after a kill, run it again and it resumes. Networks of one kind that were trained with and "
       "without\n"
       "PUPO are compared instance by instance, with bootstrap intervals.\n\n"
       "Examples:\n"

@@ -283,7 +283,7 @@ std::string program_name() {
 void write_results(const std::string& folder, const std::vector<NewFile>& files) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(fmt::format("{}: can not make this folder: {}", folder, error.message()));
+  if (error) throw InputError(fmt::format("{}: cannot make this folder: {}", folder, error.message()));
   std::vector<NewFile> in_folder;
   in_folder.reserve(files.size());
   for (const NewFile& file : files) in_folder.push_back({folder + "/" + file.path, file.content});
@@ -340,7 +340,7 @@ void add_law(CLI::App& app) {
   add_json_flag(*verb, options->json);
   add_threads_option(*verb, options->threads);
   verb->footer(
-      "\nEvery solved instance is on disk at once: after a kill, say the same again and it goes on. The fit is least\n"
+      "\nEvery solved instance is on disk at once: after a kill, run it again and it resumes. The fit is least\n"
       "squares in linear space over all orders seen; intervals are by bootstrap over the instances.\n\n"
       "Of files: 'ties' are edges with a node exactly on their circle, 'shared' are nodes at the place of another "
       "one.\n"

@@ -193,7 +193,7 @@ void purity(const Options& options) {
   // A file on standard output takes the place of the table, so that other programs can read it.
   const bool prints_file =
       std::any_of(files.begin(), files.end(), [](const NewFile& file) { return file.path == "-"; });
-  if (prints_file && options.json) throw InputError("--json and a file (-) can not both go to standard output");
+  if (prints_file && options.json) throw InputError("--json and a file (-) cannot both go to standard output");
   write_together(files);
   if (prints_file) return;
   options.json ? print_document(measured, pooled) : print_table(measured, pooled, options);

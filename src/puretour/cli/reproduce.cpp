@@ -262,7 +262,7 @@ void add_reproduce(CLI::App& app) {
   verb->footer(
       "\nThe plan and an estimate of its time come first; the estimate is from solving one instance of 100 nodes with\n"
       "everything that takes part. At the end stand the five numbers that matter and the place of the report. Every\n"
-      "solved instance is on disk at once: after a kill, say the same again and it goes on.\n\n"
+      "solved instance is on disk at once: after a kill, run it again and it resumes.\n\n"
       "Examples:\n"
       "  puretour reproduce --quick\n"
       "  puretour reproduce --full --tsplib tsplib -o out/full\n"

@@ -35,7 +35,7 @@ void run_train(char** arguments) {
                                  program.string()));
   }
   execv(program.c_str(), arguments);
-  throw InputError(fmt::format("train: can not start {}: {}", program.string(), std::strerror(errno)));
+  throw InputError(fmt::format("train: cannot start {}: {}", program.string(), std::strerror(errno)));
 }
 
 }  // namespace puretour::cli

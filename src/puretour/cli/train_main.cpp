@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kFooter =
     R"(Without --config, what no option names is as in the paper's recipe for the model, the number of nodes and the method.
-A folder that holds the run already is gone on with: after Ctrl-C, a kill or a crash say the same again (-o FOLDER is
+A folder that holds the run already is gone on with: after Ctrl-C, a kill or a crash run it again (-o FOLDER is
 enough), and the run ends with the same weights, bit by bit, as if it had never stopped.
 
 Several processes train together, each with its share of the batch; normalisations over the batch see the share only:
@@ -174,7 +174,7 @@ int run(int argc, char** argv) {
   const train::RunEnd end = run_training(recipe, options.run);
   if (!options.run.quiet) {
     fmt::print(stderr, "puretour: {}; the network is {}/model.safetensors\n",
-               end == train::RunEnd::kFinished ? "finished" : "stopped, say the same again to go on", options.output);
+               end == train::RunEnd::kFinished ? "finished" : "stopped, run it again to resume", options.output);
   }
   return 0;
 }

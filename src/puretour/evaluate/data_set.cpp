@@ -162,10 +162,10 @@ std::optional<EvaluationSet> random_set_of_text(std::string_view text, std::uint
     return number;
   };
   const std::size_t scale = whole(numbers.substr(0, colon), kMinRandomNodes, kMaxRandomNodes);
-  constexpr std::size_t kMostInstances = 10'000'000;
+  constexpr std::size_t kMaxInstances = 10'000'000;
   return random_set(
       *distribution, scale,
-      colon == std::string_view::npos ? usual_instances(scale) : whole(numbers.substr(colon + 1), 1, kMostInstances),
+      colon == std::string_view::npos ? usual_instances(scale) : whole(numbers.substr(colon + 1), 1, kMaxInstances),
       seed);
 }
 

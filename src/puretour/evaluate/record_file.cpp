@@ -21,7 +21,7 @@ RecordFile::RecordFile(std::string path, const std::string& header,
   const fs::path folder = fs::path(path_).parent_path();
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw InputError(fmt::format("{}: can not make this folder: {}", folder.string(), error.message()));
+  if (error) throw InputError(fmt::format("{}: cannot make this folder: {}", folder.string(), error.message()));
   if (!fs::exists(path_)) {
     write_file(path_, header + "\n");
     return;
@@ -46,7 +46,7 @@ void RecordFile::append(const std::string& record) {
   const std::lock_guard lock(mutex_);
   std::ofstream file(path_, std::ios::app);
   file << record << '\n' << std::flush;
-  if (!file) throw InputError(fmt::format("{}: can not write it; is the disk full?", path_));
+  if (!file) throw InputError(fmt::format("{}: cannot write it; is the disk full?", path_));
 }
 
 }  // namespace puretour

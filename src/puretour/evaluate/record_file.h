@@ -18,7 +18,7 @@ class RecordFile {
   RecordFile(std::string path, const std::string& header,
              const std::function<void(std::string_view record, std::size_t line)>& read);
 
-  /// From any thread. The record holds no line end. Throws InputError if it can not be written.
+  /// From any thread. The record holds no line end. Throws InputError if it cannot be written.
   void append(const std::string& record);
 
   [[nodiscard]] const std::string& path() const { return path_; }

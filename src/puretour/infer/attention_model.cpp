@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "puretour/base/error.h"
-#include "puretour/infer/choice.h"
-#include "puretour/kernels/aligned.h"
-#include "puretour/kernels/attention.h"
-#include "puretour/kernels/decode_step.h"
-#include "puretour/kernels/rounded_decoder.h"
-#include "puretour/kernels/rows.h"
-#include "puretour/kernels/scratch.h"
+#include "puretour/infer/decoding_strategy.h"
+#include "puretour/kernels/decode/bf16_decoder.h"
+#include "puretour/kernels/decode/decode_step.h"
+#include "puretour/kernels/layers/attention.h"
+#include "puretour/kernels/simd/aligned.h"
+#include "puretour/kernels/simd/rows.h"
+#include "puretour/kernels/simd/scratch.h"
 
 namespace puretour {
 namespace {
@@ -179,11 +179,11 @@ kernels::AlignedVector<float> AttentionModel::encode_all(std::span<const std::sp
   return h;
 }
 
-class EncodedForAttentionModel final : public EncodedInstance {
+class AttentionModelCache final : public EncodedInstance {
  public:
   // `h` has the embeddings of this instance from row first_row on; `projected` are these rows after node_projection_.
-  EncodedForAttentionModel(const AttentionModel& model, Embeddings h, std::size_t first_row, std::size_t num_nodes,
-                           const float* projected, const StageObserver& observer)
+  AttentionModelCache(const AttentionModel& model, Embeddings h, std::size_t first_row, std::size_t num_nodes,
+                      const float* projected, const StageObserver& observer)
       : model_(model),
         num_nodes_(num_nodes),
         all_embeddings_(std::move(h)),
@@ -194,7 +194,7 @@ class EncodedForAttentionModel final : public EncodedInstance {
       std::copy_n(projected + (4 * i + 3) * dim(), dim(), last_context_.data() + i * dim());
     }
     const kernels::DecoderShape shape{config.num_heads, head_dim(), static_cast<float>(config.tanh_clip)};
-    if (model_.precision_ == kernels::Precision::kBfloat16 && kernels::RoundedNodes::take(shape)) {
+    if (model_.precision_ == kernels::Precision::kBfloat16 && kernels::Bf16Nodes::take(shape)) {
       rounded_.emplace(shape, projected, 4 * dim(), num_nodes_);
     } else {
       pack_floats(projected);
@@ -209,7 +209,7 @@ class EncodedForAttentionModel final : public EncodedInstance {
  private:
   class Query;
   class FloatDecoder;
-  class RoundedDecoder;
+  class Bf16Decoder;
 
   [[nodiscard]] std::size_t dim() const { return model_.config_.embedding_dim; }
   [[nodiscard]] std::size_t head_dim() const { return dim() / model_.config_.num_heads; }
@@ -268,16 +268,16 @@ class EncodedForAttentionModel final : public EncodedInstance {
   kernels::AlignedVector<float> last_context_;  // (N, dim)
   std::vector<float> graph_context_;            // (dim)
   // Keys and values: these, or those in float below.
-  std::optional<kernels::RoundedNodes> rounded_;
+  std::optional<kernels::Bf16Nodes> rounded_;
   PackedMatrix glimpse_keys_;                     // dim x N
   PackedMatrix score_keys_;                       // dim x N
   kernels::AlignedVector<float> glimpse_values_;  // see value_index
 };
 
 // The query of the next step: graph, first and last node, or graph and placeholder before the first step.
-class EncodedForAttentionModel::Query {
+class AttentionModelCache::Query {
  public:
-  explicit Query(const EncodedForAttentionModel& instance)
+  explicit Query(const AttentionModelCache& instance)
       : in_(instance), first_share_(instance.graph_context_), values_(instance.dim()) {
     set_last(in_.model_.placeholder_.data());
   }
@@ -299,7 +299,7 @@ class EncodedForAttentionModel::Query {
     std::transform(first_share_.begin(), first_share_.end(), share, values_.begin(), std::plus<>());
   }
 
-  const EncodedForAttentionModel& in_;
+  const AttentionModelCache& in_;
   bool has_first_ = false;
   std::vector<float> first_share_;  // graph, and the first node once there is one
   kernels::AlignedVector<float> values_;
@@ -307,9 +307,9 @@ class EncodedForAttentionModel::Query {
 
 // The nodes that are left fill slots 0 .. num_left - 1 of copies of keys and values: the last slot moves into the gap
 // of a visited node, so that no mask is needed and the work shrinks with the tour.
-class EncodedForAttentionModel::FloatDecoder {
+class AttentionModelCache::FloatDecoder {
  public:
-  explicit FloatDecoder(const EncodedForAttentionModel& instance)
+  explicit FloatDecoder(const AttentionModelCache& instance)
       : in_(instance),
         glimpse_keys_(instance.glimpse_keys_),
         score_keys_(instance.score_keys_),
@@ -336,9 +336,9 @@ class EncodedForAttentionModel::FloatDecoder {
     in_.observe_step(observer, query, glimpse_, scores());
   }
 
-  [[nodiscard]] Chooser::Choice choose(const RolloutOptions& options, std::size_t step, Rng& rng) {
-    return chooser_.choose(scores(), nodes_, options, step, rng,
-                           [&](NodeId node) { return slot_of_[static_cast<std::size_t>(node)]; });
+  [[nodiscard]] DecodingStrategy::Choice choose(const RolloutOptions& options, std::size_t step, Rng& rng) {
+    return strategy_.choose(scores(), nodes_, options, step, rng,
+                            [&](NodeId node) { return slot_of_[static_cast<std::size_t>(node)]; });
   }
 
   void visit(std::size_t slot) {
@@ -378,7 +378,7 @@ class EncodedForAttentionModel::FloatDecoder {
     }
   }
 
-  const EncodedForAttentionModel& in_;
+  const AttentionModelCache& in_;
   PackedMatrix glimpse_keys_;
   PackedMatrix score_keys_;
   kernels::AlignedVector<float> values_;
@@ -388,14 +388,13 @@ class EncodedForAttentionModel::FloatDecoder {
   std::vector<float> sums_;                  // of the weights of a head
   kernels::AlignedVector<float> glimpse_;
   kernels::AlignedVector<float> scores_;
-  Chooser chooser_;
+  DecodingStrategy strategy_;
 };
 
 // The same with rounded keys and values.
-class EncodedForAttentionModel::RoundedDecoder {
+class AttentionModelCache::Bf16Decoder {
  public:
-  RoundedDecoder(const EncodedForAttentionModel& instance, kernels::RoundedDecoder& decoder)
-      : in_(instance), decoder_(decoder) {
+  Bf16Decoder(const AttentionModelCache& instance, kernels::Bf16Decoder& decoder) : in_(instance), decoder_(decoder) {
     decoder_.start(*instance.rounded_);
   }
 
@@ -411,7 +410,7 @@ class EncodedForAttentionModel::RoundedDecoder {
     in_.observe_step(observer, query, decoder_.glimpse(), scores);
   }
 
-  [[nodiscard]] Chooser::Choice choose(const RolloutOptions& options, std::size_t step, Rng& rng) {
+  [[nodiscard]] DecodingStrategy::Choice choose(const RolloutOptions& options, std::size_t step, Rng& rng) {
     const std::size_t slot = choose_slot(options, step, rng);
     return {slot, decoder_.log_prob(slot)};
   }
@@ -424,20 +423,20 @@ class EncodedForAttentionModel::RoundedDecoder {
     return options.sample ? decoder_.sample(rng.uniform(), options.temperature) : decoder_.best();
   }
 
-  const EncodedForAttentionModel& in_;
-  kernels::RoundedDecoder& decoder_;
+  const AttentionModelCache& in_;
+  kernels::Bf16Decoder& decoder_;
 };
 
 template <class Decoder>
-Rollout EncodedForAttentionModel::roll_out_with(Decoder decoder, const RolloutOptions& options, Rng& rng,
-                                                const StageObserver& observer) const {
+Rollout AttentionModelCache::roll_out_with(Decoder decoder, const RolloutOptions& options, Rng& rng,
+                                           const StageObserver& observer) const {
   Query query(*this);
   Rollout rollout;
   rollout.order.reserve(num_nodes_);
   rollout.log_probs.reserve(num_nodes_);
   for (std::size_t step = 0; step < num_nodes_ && !options.deadline.expired(); ++step) {
     decoder.score(query.values(), observer);
-    const Chooser::Choice choice = decoder.choose(options, step, rng);
+    const DecodingStrategy::Choice choice = decoder.choose(options, step, rng);
     const NodeId node = decoder.node(choice.slot);
     rollout.order.push_back(node);
     rollout.log_probs.push_back(choice.log_prob);
@@ -447,14 +446,13 @@ Rollout EncodedForAttentionModel::roll_out_with(Decoder decoder, const RolloutOp
   return rollout;
 }
 
-Rollout EncodedForAttentionModel::roll_out(const RolloutOptions& options, Rng& rng,
-                                           const StageObserver& observer) const {
+Rollout AttentionModelCache::roll_out(const RolloutOptions& options, Rng& rng, const StageObserver& observer) const {
   check_prefix(options.prefix, num_nodes_);
   if (rounded_) {
     // An observer might roll out, too.
-    kernels::RoundedDecoder own;
-    kernels::RoundedDecoder& decoder = observer ? own : kernels::scratch<kernels::RoundedDecoder>();
-    return roll_out_with(RoundedDecoder(*this, decoder), options, rng, observer);
+    kernels::Bf16Decoder own;
+    kernels::Bf16Decoder& decoder = observer ? own : kernels::scratch<kernels::Bf16Decoder>();
+    return roll_out_with(Bf16Decoder(*this, decoder), options, rng, observer);
   }
   return roll_out_with(FloatDecoder(*this), options, rng, observer);
 }
@@ -466,9 +464,8 @@ std::unique_ptr<EncodedInstance> AttentionModel::encode(std::span<const Point> p
   if (h.empty()) return nullptr;
   kernels::AlignedVector<float> projected(points.size() * node_projection_.outputs());
   kernels::apply_linear(node_projection_, h.data(), points.size(), projected.data(), options.threads);
-  return std::make_unique<EncodedForAttentionModel>(*this,
-                                                    std::make_shared<kernels::AlignedVector<float>>(std::move(h)), 0,
-                                                    points.size(), projected.data(), options.observer);
+  return std::make_unique<AttentionModelCache>(*this, std::make_shared<kernels::AlignedVector<float>>(std::move(h)), 0,
+                                               points.size(), projected.data(), options.observer);
 }
 
 std::unique_ptr<EncodedInstance> AttentionModel::with_embeddings(std::span<const Point> points,
@@ -495,12 +492,12 @@ std::vector<std::unique_ptr<EncodedInstance>> AttentionModel::encode_together(
     float* to = h->data();
     for (const std::span<const float> rows : embeddings) to = std::copy(rows.begin(), rows.end(), to);
   }
-  float* projected = kernels::room(kernels::scratch<Projected>().rows, num_rows * node_projection_.outputs());
+  float* projected = kernels::ensure_size(kernels::scratch<Projected>().rows, num_rows * node_projection_.outputs());
   node_projection_.apply(h->data(), num_rows, projected);
   std::vector<std::unique_ptr<EncodedInstance>> results;
   std::size_t row = 0;
   for (const std::span<const Point> points : instances) {
-    results.push_back(std::make_unique<EncodedForAttentionModel>(
+    results.push_back(std::make_unique<AttentionModelCache>(
         *this, h, row, points.size(), projected + row * node_projection_.outputs(), StageObserver()));
     row += points.size();
   }

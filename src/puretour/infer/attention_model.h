@@ -9,7 +9,7 @@
 
 #include "puretour/infer/policy.h"
 #include "puretour/infer/weights.h"
-#include "puretour/kernels/attention_block.h"
+#include "puretour/kernels/layers/attention_block.h"
 
 namespace puretour {
 
@@ -30,7 +30,7 @@ class AttentionModel final : public Policy {
   [[nodiscard]] std::size_t instances_together() const override { return 4; }
 
  private:
-  friend class EncodedForAttentionModel;
+  friend class AttentionModelCache;
 
   struct Layer {
     kernels::AttentionBlock attention;

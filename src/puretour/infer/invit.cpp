@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "puretour/base/error.h"
-#include "puretour/infer/choice.h"
+#include "puretour/infer/decoding_strategy.h"
 #include "puretour/infer/invit_views.h"
-#include "puretour/kernels/aligned.h"
-#include "puretour/kernels/group_attention.h"
-#include "puretour/kernels/rows.h"
+#include "puretour/kernels/layers/group_attention.h"
+#include "puretour/kernels/simd/aligned.h"
+#include "puretour/kernels/simd/rows.h"
 
 namespace puretour {
 namespace {
@@ -298,9 +298,9 @@ class InvitStep {
   kernels::AlignedVector<float> scores_;
 };
 
-class EncodedForInvit final : public EncodedInstance {
+class InvitCache final : public EncodedInstance {
  public:
-  EncodedForInvit(const Invit& model, std::span<const Point> points)
+  InvitCache(const Invit& model, std::span<const Point> points)
       : model_(model), points_(points.begin(), points.end()), neighbours_(points) {}
 
   [[nodiscard]] std::size_t size() const override { return points_.size(); }
@@ -321,7 +321,7 @@ namespace {
 // A tour under construction.
 class InvitTour {
  public:
-  InvitTour(const InvitConfig& config, const EncodedForInvit& instance, const RolloutOptions& options, Rng& rng)
+  InvitTour(const InvitConfig& config, const InvitCache& instance, const RolloutOptions& options, Rng& rng)
       : options_(options),
         rng_(rng),
         size_(instance.size()),
@@ -348,7 +348,7 @@ class InvitTour {
 
   void choose(std::span<const float> scores) {
     const std::span<const NodeId> actions = view_.actions();
-    const Chooser::Choice choice = chooser_.choose(
+    const DecodingStrategy::Choice choice = strategy_.choose(
         scores, std::span(ranks_).first(actions.size()), options_, rollout_.order.size(), rng_, [&](NodeId node) {
           return static_cast<std::size_t>(std::find(actions.begin(), actions.end(), node) - actions.begin());
         });
@@ -373,7 +373,7 @@ class InvitTour {
   std::size_t size_;
   InvitWalk walk_;
   InvitView view_ = {};
-  Chooser chooser_;
+  DecodingStrategy strategy_;
   std::vector<NodeId> ranks_;  // of two equally good nodes the nearer one is taken
   Rollout rollout_;
 };
@@ -402,7 +402,7 @@ void build(std::span<InvitTour> tours, InvitStep& step, const StageObserver& obs
 
 }  // namespace
 
-Rollout EncodedForInvit::roll_out(const RolloutOptions& options, Rng& rng, const StageObserver& observer) const {
+Rollout InvitCache::roll_out(const RolloutOptions& options, Rng& rng, const StageObserver& observer) const {
   InvitTour tour(model_.config_, *this, options, rng);
   InvitStep step(model_);
   build({&tour, 1}, step, observer);
@@ -413,7 +413,7 @@ std::vector<Rollout> Invit::roll_out_together(std::span<RolloutTask> tasks) cons
   std::vector<InvitTour> tours;
   tours.reserve(tasks.size());
   for (RolloutTask& task : tasks) {
-    tours.emplace_back(config_, dynamic_cast<const EncodedForInvit&>(*task.instance), task.options, task.rng);
+    tours.emplace_back(config_, dynamic_cast<const InvitCache&>(*task.instance), task.options, task.rng);
   }
   InvitStep step(*this);
   build(tours, step, {});
@@ -426,7 +426,7 @@ std::vector<Rollout> Invit::roll_out_together(std::span<RolloutTask> tasks) cons
 std::unique_ptr<EncodedInstance> Invit::encode(std::span<const Point> points, const EncodeOptions& options) const {
   if (points.empty()) throw InputError("INViT: the instance has no nodes");
   if (options.deadline.expired()) return nullptr;
-  return std::make_unique<EncodedForInvit>(*this, points);
+  return std::make_unique<InvitCache>(*this, points);
 }
 
 std::unique_ptr<EncodedInstance> Invit::with_embeddings(std::span<const Point> points,

@@ -30,7 +30,7 @@ class Invit final : public Policy {
   [[nodiscard]] std::vector<Rollout> roll_out_together(std::span<RolloutTask> tasks) const override;
 
  private:
-  friend class EncodedForInvit;
+  friend class InvitCache;
   friend class InvitStep;
 
   struct Layer {

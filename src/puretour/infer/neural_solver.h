@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "puretour/infer/augment.h"
-#include "puretour/kernels/bfloat16.h"
+#include "puretour/kernels/gemm/bfloat16.h"
 #include "puretour/models/checkpoint.h"
 #include "puretour/solve/solver.h"
 

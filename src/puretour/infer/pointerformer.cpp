@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "puretour/base/error.h"
-#include "puretour/infer/choice.h"
-#include "puretour/kernels/aligned.h"
-#include "puretour/kernels/attention.h"
-#include "puretour/kernels/decode_step.h"
-#include "puretour/kernels/rows.h"
+#include "puretour/infer/decoding_strategy.h"
+#include "puretour/kernels/decode/decode_step.h"
+#include "puretour/kernels/layers/attention.h"
+#include "puretour/kernels/simd/aligned.h"
+#include "puretour/kernels/simd/rows.h"
 #include "puretour/tour/instance.h"
 
 namespace puretour {
@@ -114,10 +114,10 @@ std::vector<Point> Pointerformer::scaled(std::span<const Point> points) const {
   return result;
 }
 
-class EncodedForPointerformer final : public EncodedInstance {
+class PointerformerCache final : public EncodedInstance {
  public:
-  EncodedForPointerformer(const Pointerformer& model, const std::vector<float>& features, std::span<const float> e,
-                          int threads)
+  PointerformerCache(const Pointerformer& model, const std::vector<float>& features, std::span<const float> e,
+                     int threads)
       : model_(model), num_nodes_(e.size() / model.config_.embedding_dim) {
     const std::size_t dim = model_.config_.embedding_dim;
     kernels::AlignedVector<float> projected(num_nodes_ * 4 * dim);
@@ -164,10 +164,10 @@ class EncodedForPointerformer final : public EncodedInstance {
     kernels::AlignedVector<float> of_graph;  // [node]
   };
   // With more nodes the tables would take longer than a tour.
-  static constexpr std::size_t kMostNodesInTables = 128;
+  static constexpr std::size_t kMaxNodesInTables = 128;
 
   [[nodiscard]] bool has_tables() const {
-    return model_.precision_ == kernels::Precision::kBfloat16 && num_nodes_ <= kMostNodesInTables;
+    return model_.precision_ == kernels::Precision::kBfloat16 && num_nodes_ <= kMaxNodesInTables;
   }
   // Made by the first tour that asks for them.
   const Tables& tables() const {
@@ -214,9 +214,9 @@ class EncodedForPointerformer final : public EncodedInstance {
 };
 
 // The state of one roll-out; slots as in the attention model: the nodes that are left, without gaps.
-class EncodedForPointerformer::Decoder {
+class PointerformerCache::Decoder {
  public:
-  explicit Decoder(const EncodedForPointerformer& instance)
+  explicit Decoder(const PointerformerCache& instance)
       : in_(instance),
         keys_(instance.keys_),
         distance_features_(instance.distance_features_),
@@ -272,7 +272,7 @@ class EncodedForPointerformer::Decoder {
   }
 
  private:
-  const EncodedForPointerformer& in_;
+  const PointerformerCache& in_;
   PackedMatrix keys_;
   kernels::AlignedVector<float> distance_features_;
   std::vector<NodeId> nodes_;         // by slot
@@ -284,9 +284,9 @@ class EncodedForPointerformer::Decoder {
 };
 
 // The same by tables, without moving anything: every node has the slot of its number.
-class EncodedForPointerformer::TableDecoder {
+class PointerformerCache::TableDecoder {
  public:
-  explicit TableDecoder(const EncodedForPointerformer& instance)
+  explicit TableDecoder(const PointerformerCache& instance)
       : clip_(static_cast<float>(instance.model_.config_.tanh_clip)),
         tables_(instance.tables()),
         nodes_(instance.num_nodes_),
@@ -330,8 +330,7 @@ class EncodedForPointerformer::TableDecoder {
   bool is_first_ = true;
 };
 
-Rollout EncodedForPointerformer::roll_out(const RolloutOptions& options, Rng& rng,
-                                          const StageObserver& observer) const {
+Rollout PointerformerCache::roll_out(const RolloutOptions& options, Rng& rng, const StageObserver& observer) const {
   check_prefix(options.prefix, num_nodes_);
   if (has_tables() && !observer) {  // an observer is shown what tables have no names for
     TableDecoder decoder(*this);
@@ -342,9 +341,9 @@ Rollout EncodedForPointerformer::roll_out(const RolloutOptions& options, Rng& rn
 }
 
 template <class SomeDecoder>
-Rollout EncodedForPointerformer::roll_out_with(SomeDecoder& decoder, const RolloutOptions& options, Rng& rng,
-                                               const StageObserver& observer) const {
-  Chooser chooser;
+Rollout PointerformerCache::roll_out_with(SomeDecoder& decoder, const RolloutOptions& options, Rng& rng,
+                                          const StageObserver& observer) const {
+  DecodingStrategy strategy;
   Rollout rollout;
   rollout.order.reserve(num_nodes_);
   rollout.log_probs.reserve(num_nodes_);
@@ -353,8 +352,8 @@ Rollout EncodedForPointerformer::roll_out_with(SomeDecoder& decoder, const Rollo
   decoder.visit(decoder.slot_of(rollout.order[0]));
   for (std::size_t step = 1; step < num_nodes_ && !options.deadline.expired(); ++step) {
     const std::span<const float> scores = decoder.scores(observer);
-    const Chooser::Choice choice =
-        chooser.choose(scores, decoder.nodes(), options, step, rng, [&](NodeId node) { return decoder.slot_of(node); });
+    const DecodingStrategy::Choice choice = strategy.choose(scores, decoder.nodes(), options, step, rng,
+                                                            [&](NodeId node) { return decoder.slot_of(node); });
     rollout.order.push_back(decoder.nodes()[choice.slot]);
     rollout.log_probs.push_back(std::log(std::exp(choice.log_prob) + kProbabilityFloor));
     decoder.visit(choice.slot);
@@ -395,7 +394,7 @@ std::unique_ptr<EncodedInstance> Pointerformer::encode(std::span<const Point> po
     kernels::add(x2.data(), change.data(), change.size());
     observe(options.observer, fmt::format("block {} y2", l), x2, dim);
   }
-  return std::make_unique<EncodedForPointerformer>(*this, features, x2, options.threads);
+  return std::make_unique<PointerformerCache>(*this, features, x2, options.threads);
 }
 
 std::unique_ptr<EncodedInstance> Pointerformer::with_embeddings(std::span<const Point> points,
@@ -403,7 +402,7 @@ std::unique_ptr<EncodedInstance> Pointerformer::with_embeddings(std::span<const 
   if (points.empty() || embeddings.size() != points.size() * config_.embedding_dim) {
     throw InternalError("Pointerformer: not one embedding per node");
   }
-  return std::make_unique<EncodedForPointerformer>(*this, all_features(points), embeddings, 1);
+  return std::make_unique<PointerformerCache>(*this, all_features(points), embeddings, 1);
 }
 
 }  // namespace puretour

@@ -37,7 +37,7 @@ class Pointerformer final : public Policy {
                                                                  std::span<const float> embeddings) const override;
 
  private:
-  friend class EncodedForPointerformer;
+  friend class PointerformerCache;
 
   struct Block {
     BatchNorm attention_norm;

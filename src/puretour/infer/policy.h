@@ -11,7 +11,7 @@
 #include "puretour/base/deadline.h"
 #include "puretour/base/rng.h"
 #include "puretour/geometry/point.h"
-#include "puretour/kernels/bfloat16.h"
+#include "puretour/kernels/gemm/bfloat16.h"
 #include "puretour/models/checkpoint.h"
 
 namespace puretour {

@@ -7,7 +7,7 @@
 
 #include "puretour/base/error.h"
 #include "puretour/base/vectorize.h"
-#include "puretour/kernels/rows.h"
+#include "puretour/kernels/simd/rows.h"
 
 namespace puretour {
 

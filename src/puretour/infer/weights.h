@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "puretour/kernels/feed_forward.h"
-#include "puretour/kernels/matrix.h"
+#include "puretour/kernels/gemm/matrix.h"
+#include "puretour/kernels/layers/feed_forward.h"
 #include "puretour/models/tensor.h"
 
 namespace puretour {

@@ -59,7 +59,7 @@ class SampleFile {
     const std::lock_guard lock(mutex_);
     std::ofstream file(path_, std::ios::app);
     file << line << '\n' << std::flush;
-    if (!file) throw InputError(fmt::format("{}: can not write it; is the disk full?", path_));
+    if (!file) throw InputError(fmt::format("{}: cannot write it; is the disk full?", path_));
     samples_.push_back(std::move(sample));
   }
 

@@ -65,7 +65,7 @@ struct LawRow {
 
 LawRow make_law_row(const LawType& type, std::span<const LawSample> samples);
 
-/// Header and one line for each row; empty fields where something can not be fitted or compared.
+/// Header and one line for each row; empty fields where something cannot be fitted or compared.
 std::string law_csv(std::span<const LawRow> rows);
 
 }  // namespace puretour

@@ -76,9 +76,9 @@ std::optional<ExponentialFit> fit_exponential(std::span<const double> shares) {
   const auto error = [&](double beta) { return best_alpha(shares, beta).squared_error; };
   // A coarse search finds the valley, the golden section its ground.
   constexpr double kLeast = -5;
-  constexpr double kMost = 40;
+  constexpr double kMax = 40;
   constexpr int kSteps = 450;
-  const auto step_at = [](int i) { return kLeast + (kMost - kLeast) * i / kSteps; };
+  const auto step_at = [](int i) { return kLeast + (kMax - kLeast) * i / kSteps; };
   int best = 0;
   double least_error = error(step_at(0));
   for (int i = 1; i <= kSteps; ++i) {
@@ -146,7 +146,7 @@ std::optional<BootstrapResult> bootstrap_fit(std::span<const PurityHistogram> in
     Rng rng(seed, {static_cast<std::uint64_t>(round)});
     PurityHistogram pooled;
     for (std::size_t i = 0; i < instances.size(); ++i) pooled.add(instances[rng.below(instances.size())]);
-    // A draw of pure tours only can not be fitted; it says nothing about alpha and beta.
+    // A draw of pure tours only cannot be fitted; it says nothing about alpha and beta.
     const auto fit = fit_exponential(order_shares(pooled));
     if (!fit) continue;
     alphas.push_back(fit->alpha);

@@ -70,9 +70,9 @@ std::vector<Point> circle_places() {
 }
 
 std::vector<Point> line_points(std::size_t n, Rng& rng) {
-  constexpr std::uint64_t kMostStep = 7;
-  auto step_x = static_cast<double>(rng.below(kMostStep + 1));
-  const auto step_y = static_cast<double>(rng.below(kMostStep + 1));
+  constexpr std::uint64_t kMaxStep = 7;
+  auto step_x = static_cast<double>(rng.below(kMaxStep + 1));
+  const auto step_y = static_cast<double>(rng.below(kMaxStep + 1));
   if (step_x == 0 && step_y == 0) step_x = 1;
   std::vector<Point> points;
   for (std::size_t i = 0; i < n; ++i) {

@@ -67,7 +67,7 @@ struct SensitivityRow {
 /// these limits, targets that are not positive, and empty lists.
 std::vector<SensitivityRow> run_sensitivity(const SensitivityOptions& options);
 
-/// Header and one line for each row; empty fields where something can not be fitted.
+/// Header and one line for each row; empty fields where something cannot be fitted.
 std::string sensitivity_csv(std::span<const SensitivityRow> rows);
 
 }  // namespace puretour

@@ -28,7 +28,7 @@ std::string format_checkpoint(const Checkpoint& checkpoint);
 /// finds each altered byte.
 Checkpoint parse_checkpoint(std::string_view bytes, const std::string& source);
 
-/// Reads and parses a file. Throws InputError if it can not be read, ModelError if it is no checkpoint.
+/// Reads and parses a file. Throws InputError if it cannot be read, ModelError if it is no checkpoint.
 Checkpoint read_checkpoint(const std::string& path);
 
 }  // namespace puretour

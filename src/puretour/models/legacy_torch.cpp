@@ -17,7 +17,7 @@
 namespace puretour {
 namespace {
 
-// Values live in one list and refer to each other by position: a file can not make the reader recurse.
+// Values live in one list and refer to each other by position: a file cannot make the reader recurse.
 using Ref = std::uint32_t;
 
 struct Value {
@@ -339,7 +339,7 @@ class Reader {
       v.items = {arguments[0], arguments[2], arguments[3]};
       push(std::move(v));
     } else {
-      fail(fmt::format("{} can not be called", quote_input(function)));
+      fail(fmt::format("{} cannot be called", quote_input(function)));
     }
   }
 

@@ -14,7 +14,7 @@ namespace {
 
 // The tensors of an encoded instance, and what is added for decoding step by step.
 enum Part : std::size_t { kEmbedding, kShares };
-// What the decoder needs of a node, side by side: see kernels/tour_decoder.h, which does without the last two.
+// What the decoder needs of a node, side by side: see kernels/decode/tour_decoder.h, which does without the last two.
 enum Share : std::int64_t { kGlimpseKey, kGlimpseValue, kScoreKey, kLast, kFirst, kGraph, kNumShares };
 
 constexpr double kMomentum = 0.1;
@@ -122,20 +122,20 @@ DecoderForm AttentionModel::decoder_form() const {
 
 Tensor AttentionModel::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
   const Tensor& h = encoded[kEmbedding];
-  if (!kernels_take(h)) return Network::score_encoded(encoded, tours);
+  if (!kernels_support(h)) return Network::score_encoded(encoded, tours);
   return kernel_tour_log_probs(h, decoder_weights(), tours, {}, decoder_form());
 }
 
 Tensor AttentionModel::weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours,
                                       const Tensor& coefficients) {
   const Tensor& h = encoded[kEmbedding];
-  if (!kernels_take(h)) return Network::weighted_score(encoded, tours, coefficients);
+  if (!kernels_support(h)) return Network::weighted_score(encoded, tours, coefficients);
   return kernel_weighted_tour_log_probs(h, decoder_weights(), tours, {}, decoder_form(), coefficients);
 }
 
 TaughtScore AttentionModel::taught_score(const std::vector<Tensor>& encoded, const TaughtSteps& steps) {
   const Tensor& h = encoded[kEmbedding];
-  if (!kernels_take(h)) return Network::taught_score(encoded, steps);
+  if (!kernels_support(h)) return Network::taught_score(encoded, steps);
   return kernel_taught_score(h, decoder_weights(), steps, {}, decoder_form());
 }
 

@@ -137,7 +137,7 @@ void BatchGroup::add_up(std::size_t number, std::span<double> values) {
     }
     wake_waiting();
   }
-  // The next round can not end before this member hands in its share, so that the sum stays.
+  // The next round cannot end before this member hands in its share, so that the sum stays.
   std::copy(sum_.begin(), sum_.end(), values.begin());
 }
 

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "puretour/kernels/scratch.h"
+#include "puretour/kernels/simd/scratch.h"
 
 namespace puretour::nn {
 

@@ -1,11 +1,11 @@
-// The decoder of kernels/tour_decoder.h as one LibTorch function with gradients.
+// The decoder of kernels/decode/tour_decoder.h as one LibTorch function with gradients.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-#include "puretour/kernels/tour_decoder.h"
+#include "puretour/kernels/decode/tour_decoder.h"
 #include "puretour/nn/pack_cache.h"
 #include "puretour/nn/taught_steps.h"
 #include "puretour/nn/torch.h"
@@ -32,7 +32,7 @@ struct DecoderWeights {
 };
 
 /// Log-probabilities (B, G, S) of the steps of the tours (B, G, N), from node embeddings (B, N, d). `coordinates` (B,
-/// 6, N) give distances, or are undefined. For what kernels_take(), and at least one step.
+/// 6, N) give distances, or are undefined. For what kernels_support(), and at least one step.
 Tensor kernel_tour_log_probs(const Tensor& embeddings, const DecoderWeights& weights, const Tensor& tours,
                              const Tensor& coordinates, const DecoderForm& form);
 

@@ -1,10 +1,10 @@
-// The batch-normalised encoder of kernels/encoder.h as one LibTorch function with gradients.
+// The batch-normalised encoder of kernels/layers/encoder.h as one LibTorch function with gradients.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <vector>
 
-#include "puretour/kernels/encoder.h"
+#include "puretour/kernels/layers/encoder.h"
 #include "puretour/nn/kernel_functions.h"
 #include "puretour/nn/pack_cache.h"
 #include "puretour/nn/torch.h"
@@ -42,7 +42,7 @@ struct EncoderResult {
   std::vector<kernels::NormStatistics> statistics;  // of the whole batch, per normalisation
 };
 
-/// The groups of the plan share out the rows (R, d); `add_up` is also used on the way back. For what kernels_take().
+/// The groups of the plan share out the rows (R, d); `add_up` is also used on the way back. For what kernels_support().
 EncoderResult kernel_encoder(const Tensor& rows, const EncoderWeights& weights, const AttentionPlanPtr& plan,
                              const kernels::AddUp& add_up);
 

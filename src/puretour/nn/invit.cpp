@@ -417,7 +417,7 @@ Tensor Invit::log_probs_of(const ViewBatch& views, std::vector<std::uint8_t>* is
 
 Tensor Invit::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
   const Tensor& points = encoded[0];
-  if (!kernels_take(points) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
+  if (!kernels_support(points) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
   const Tensor log_probs = log_probs_of(views_of_tours(points, tours, nullptr), nullptr)
                                .view({tours.size(0), tours.size(1), tours.size(2) - 1});
   return torch::constant_pad_nd(log_probs, {1, 0}, 0);
@@ -425,7 +425,7 @@ Tensor Invit::score_encoded(const std::vector<Tensor>& encoded, const Tensor& to
 
 TaughtScore Invit::taught_score(const std::vector<Tensor>& encoded, const TaughtSteps& steps) {
   const Tensor& points = encoded[0];
-  if (!kernels_take(points)) return Network::taught_score(encoded, steps);
+  if (!kernels_support(points)) return Network::taught_score(encoded, steps);
   const TaughtSteps given{steps.tours, steps.ranges.contiguous(), steps.coefficients.detach().contiguous()};
   const ViewBatch views = views_of_tours(points, given.tours, &given);
   TaughtScore score;

@@ -5,11 +5,11 @@
 #include <atomic>
 #include <memory>
 
-#include "puretour/kernels/attention_block.h"
-#include "puretour/kernels/group_attention.h"
-#include "puretour/kernels/matrix.h"
-#include "puretour/kernels/normalise.h"
-#include "puretour/kernels/rows.h"
+#include "puretour/kernels/gemm/matrix.h"
+#include "puretour/kernels/layers/attention_block.h"
+#include "puretour/kernels/layers/group_attention.h"
+#include "puretour/kernels/layers/normalise.h"
+#include "puretour/kernels/simd/rows.h"
 #include "puretour/nn/packed_weights.h"
 
 namespace puretour::nn {
@@ -344,7 +344,7 @@ std::atomic<bool> kernels_wanted = true;
 
 }  // namespace
 
-bool kernels_take(const Tensor& x) {
+bool kernels_support(const Tensor& x) {
   return kernels_wanted && x.device().is_cpu() && x.scalar_type() == torch::kFloat32;
 }
 

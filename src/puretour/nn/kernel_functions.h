@@ -7,15 +7,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "puretour/kernels/feed_forward.h"
-#include "puretour/kernels/pointer.h"
+#include "puretour/kernels/decode/pointer.h"
+#include "puretour/kernels/layers/feed_forward.h"
 #include "puretour/nn/pack_cache.h"
 #include "puretour/nn/torch.h"
 
 namespace puretour::nn {
 
 /// Whether the functions below can work on it, and are wanted.
-bool kernels_take(const Tensor& x);
+bool kernels_support(const Tensor& x);
 
 /// For comparisons: with false everything takes LibTorch's own operations. Not while a network is at work.
 void want_kernels(bool wanted);

@@ -146,12 +146,12 @@ Tensor Network::linear(const std::string& name, const Tensor& x) const {
 }
 
 Tensor Network::linear(const std::string& name, const Tensor& x, const Tensor& weight, const Tensor& bias) const {
-  return kernels_take(x) ? kernel_linear(x, weight, bias, packing(name)) : torch::linear(x, weight, bias);
+  return kernels_support(x) ? kernel_linear(x, weight, bias, packing(name)) : torch::linear(x, weight, bias);
 }
 
 Tensor Network::add_feed_forward(const Tensor& residual, const std::string& first, const std::string& second,
                                  kernels::Activation activation, const Tensor& x) const {
-  if (kernels_take(x)) {
+  if (kernels_support(x)) {
     return kernel_feed_forward(x, weight(first + ".weight"), weight(first + ".bias"), weight(second + ".weight"),
                                weight(second + ".bias"), activation, packing(first), residual);
   }
@@ -164,7 +164,7 @@ Tensor Network::add_self_attention(const std::string& name, const Tensor& residu
                                    const Tensor& in_weight, const Tensor& out_weight, std::size_t num_heads) const {
   const std::int64_t head_dim = x.size(2) / static_cast<std::int64_t>(num_heads);
   const double scale = 1 / std::sqrt(static_cast<double>(head_dim));
-  if (kernels_take(x)) {
+  if (kernels_support(x)) {
     return kernel_attention_block(x, in_weight, out_weight, {}, residual, plan_of_instances(x.size(0), x.size(1)),
                                   {num_heads, static_cast<std::size_t>(head_dim), static_cast<float>(scale)},
                                   packing(name));
@@ -203,7 +203,7 @@ Tensor Network::batch_norm(const std::string& name, const Tensor& x, Statistics 
 }
 
 Tensor Network::run_encoder(const Tensor& x, const EncoderBlocks& encoder, Statistics statistics) {
-  if (kernels_take(x) && is_training()) return run_encoder_by_kernels(x, encoder, statistics);
+  if (kernels_support(x) && is_training()) return run_encoder_by_kernels(x, encoder, statistics);
   const auto normalised = [&](std::size_t s, const Tensor& t) {
     return encoder.norms[s].empty() ? t : batch_norm(encoder.norms[s], t, statistics, encoder.momentum);
   };

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "puretour/base/rng.h"
-#include "puretour/kernels/encoder.h"
+#include "puretour/kernels/layers/encoder.h"
 #include "puretour/models/checkpoint.h"
 #include "puretour/nn/batch_group.h"
 #include "puretour/nn/pack_cache.h"
@@ -64,7 +64,7 @@ class Network : public torch::nn::Module {
   /// What step_log_probs() needs, from what encode() gives.
   [[nodiscard]] virtual std::vector<Tensor> decoder_inputs(const std::vector<Tensor>& encoded) { return encoded; }
 
-  /// Log-probabilities (B, G, S, N) of all nodes; minus infinity for those that can not be chosen. `inputs` come from
+  /// Log-probabilities (B, G, S, N) of all nodes; minus infinity for those that cannot be chosen. `inputs` come from
   /// decoder_inputs().
   [[nodiscard]] virtual Tensor step_log_probs(const std::vector<Tensor>& inputs, const Steps& steps) = 0;
 
@@ -148,7 +148,7 @@ class Network : public torch::nn::Module {
     std::size_t num_heads = 1;
     double momentum = 0;  // of the running statistics
   };
-  /// See kernels/encoder.h. x: (B, N, d). Normalisations are over all rows: by batch statistics in training mode, by
+  /// See kernels/layers/encoder.h. x: (B, N, d). Normalisations are over all rows: by batch statistics in training mode, by
   /// running ones otherwise.
   [[nodiscard]] Tensor run_encoder(const Tensor& x, const EncoderBlocks& encoder, Statistics statistics);
 

@@ -10,7 +10,7 @@
 #include <typeindex>
 #include <utility>
 
-#include "puretour/kernels/bfloat16.h"
+#include "puretour/kernels/gemm/bfloat16.h"
 
 namespace puretour::nn {
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "puretour/kernels/attention_block.h"
-#include "puretour/kernels/feed_forward.h"
+#include "puretour/kernels/layers/attention_block.h"
+#include "puretour/kernels/layers/feed_forward.h"
 #include "puretour/nn/pack_cache.h"
 #include "puretour/nn/torch.h"
 

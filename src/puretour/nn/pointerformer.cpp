@@ -14,7 +14,7 @@ namespace {
 
 // The tensors of an encoded instance, and what is added for decoding step by step.
 enum Part : std::size_t { kEmbedding, kFeatures, kShares };
-// What the decoder needs of a node, side by side: see kernels/tour_decoder.h.
+// What the decoder needs of a node, side by side: see kernels/decode/tour_decoder.h.
 enum Share : std::int64_t { kKey, kLast, kVisited, kFirst, kGraph, kNumShares };
 
 constexpr double kMomentum = 0.19;  // two updates with 0.1: 1 - 0.9^2
@@ -133,7 +133,7 @@ Tensor coordinates_of(const Tensor& features) {
 
 Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Tensor& tours) {
   const Tensor& e = encoded[kEmbedding];
-  if (!kernels_take(e) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
+  if (!kernels_support(e) || tours.size(2) == 1) return Network::score_encoded(encoded, tours);
   const Tensor log_probs =
       kernel_tour_log_probs(e, decoder_weights(e.size(1)), tours, coordinates_of(encoded[kFeatures]), decoder_form());
   return torch::constant_pad_nd(log_probs, {1, 0}, 0);
@@ -142,14 +142,14 @@ Tensor Pointerformer::score_encoded(const std::vector<Tensor>& encoded, const Te
 Tensor Pointerformer::weighted_score(const std::vector<Tensor>& encoded, const Tensor& tours,
                                      const Tensor& coefficients) {
   const Tensor& e = encoded[kEmbedding];
-  if (!kernels_take(e) || tours.size(2) == 1) return Network::weighted_score(encoded, tours, coefficients);
+  if (!kernels_support(e) || tours.size(2) == 1) return Network::weighted_score(encoded, tours, coefficients);
   return kernel_weighted_tour_log_probs(e, decoder_weights(e.size(1)), tours, coordinates_of(encoded[kFeatures]),
                                         decoder_form(), coefficients.narrow(2, 1, tours.size(2) - 1));
 }
 
 TaughtScore Pointerformer::taught_score(const std::vector<Tensor>& encoded, const TaughtSteps& steps) {
   const Tensor& e = encoded[kEmbedding];
-  if (!kernels_take(e)) return Network::taught_score(encoded, steps);
+  if (!kernels_support(e)) return Network::taught_score(encoded, steps);
   return kernel_taught_score(e, decoder_weights(e.size(1)), steps, coordinates_of(encoded[kFeatures]), decoder_form());
 }
 

@@ -12,15 +12,15 @@
 namespace puretour {
 
 std::optional<std::string> gaps_svg(std::span<const EvaluatedSet> sets, std::span<const EvaluatedSolver> solvers) {
-  constexpr std::size_t kMostSolvers = 8;  // more can not be told apart
-  constexpr double kLeastGap = 1e-3;       // smaller ones would press all others together on a logarithmic axis
+  constexpr std::size_t kMaxSolvers = 8;  // more cannot be told apart
+  constexpr double kLeastGap = 1e-3;      // smaller ones would press all others together on a logarithmic axis
   std::vector<SummaryRow> rows = summarise(sets, solvers);
   std::erase_if(rows, [&](const SummaryRow& row) {
     return !sets[row.set].set.distribution || !row.gap || row.gap->mean < kLeastGap;
   });
   std::set<std::size_t> drawn;
   for (const SummaryRow& row : rows) drawn.insert(row.solver);
-  while (drawn.size() > kMostSolvers) drawn.erase(std::prev(drawn.end()));
+  while (drawn.size() > kMaxSolvers) drawn.erase(std::prev(drawn.end()));
   std::erase_if(rows, [&](const SummaryRow& row) { return !drawn.contains(row.solver); });
   if (rows.empty()) return {};
   std::sort(rows.begin(), rows.end(), [&](const SummaryRow& a, const SummaryRow& b) {

@@ -28,11 +28,11 @@ std::vector<Distribution> distributions_of(std::span<const LawRow> rows) {
 std::set<std::size_t> scales_to_draw(std::span<const LawRow> rows) {
   std::set<std::size_t> all;
   for (const LawRow& row : rows) all.insert(row.type.scale);
-  constexpr std::size_t kMost = 8;
-  if (all.size() <= kMost) return all;
+  constexpr std::size_t kMax = 8;
+  if (all.size() <= kMax) return all;
   const std::vector<std::size_t> sorted(all.begin(), all.end());
   std::set<std::size_t> chosen;
-  for (std::size_t i = 0; i < kMost; ++i) chosen.insert(sorted[i * (sorted.size() - 1) / (kMost - 1)]);
+  for (std::size_t i = 0; i < kMax; ++i) chosen.insert(sorted[i * (sorted.size() - 1) / (kMax - 1)]);
   return chosen;
 }
 

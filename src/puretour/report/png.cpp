@@ -42,7 +42,7 @@ bool svg_to_png(const std::string& svg_path, const std::string& png_path, const 
   const int error = posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error == ENOENT) return false;
-  if (error != 0) throw InputError(fmt::format("{}: can not start it: {}", program, std::strerror(error)));
+  if (error != 0) throw InputError(fmt::format("{}: cannot start it: {}", program, std::strerror(error)));
 
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -54,7 +54,7 @@ bool svg_to_png(const std::string& svg_path, const std::string& png_path, const 
   }
   std::error_code ignored;
   std::filesystem::remove(temporary, ignored);
-  throw InputError(fmt::format("{}: can not make it from {} with {} (wait status {}{}{}); is the folder writable?",
+  throw InputError(fmt::format("{}: cannot make it from {} with {} (wait status {}{}{}); is the folder writable?",
                                png_path, svg_path, program, status, failure ? ", " : "", failure.message()));
 }
 

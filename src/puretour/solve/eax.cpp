@@ -65,7 +65,7 @@ class Stagnation {
 
 // Above this many nodes 3-opt leaves the genetic algorithm so much to do that Lin-Kernighan tours give the same lengths
 // in a third of the time (TSPLIB instances of 2,000 to 6,000 nodes).
-constexpr NodeId kMostThreeOptNodes = 1500;
+constexpr NodeId kMaxThreeOptNodes = 1500;
 // Fewer have too little to exchange.
 constexpr int kFewTours = 10;
 
@@ -73,7 +73,7 @@ constexpr int kFewTours = 10;
 // where there is structure. Runs take turns, so that two that agree do not share a weakness; a single run is sure.
 LocalOptimum start_of_run(const Problem& problem, const EaxOptions& options, int run) {
   if (options.start) return *options.start;
-  if (problem.size() > kMostThreeOptNodes) return LocalOptimum::kLinKernighan;
+  if (problem.size() > kMaxThreeOptNodes) return LocalOptimum::kLinKernighan;
   return options.runs > 1 && run % 2 == 0 ? LocalOptimum::kLinKernighan : LocalOptimum::kThreeOpt;
 }
 

@@ -33,7 +33,7 @@ class TemporaryDirectory {
   TemporaryDirectory() {
     std::string pattern = (std::filesystem::temp_directory_path() / "puretour_lkh_XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) {
-      throw InputError(fmt::format("can not create a temporary directory: {}", std::strerror(errno)));
+      throw InputError(fmt::format("cannot create a temporary directory: {}", std::strerror(errno)));
     }
     path_ = pattern;
   }
@@ -75,7 +75,7 @@ int run(const std::string& binary, const std::string& argument, const std::strin
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     throw InputError(
-        fmt::format("{}: can not start it: {}; name the program with --lkh-binary", binary, std::strerror(error)));
+        fmt::format("{}: cannot start it: {}; name the program with --lkh-binary", binary, std::strerror(error)));
   }
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {

@@ -8,7 +8,7 @@
 
 namespace puretour {
 
-/// Throws InputError if the program can not be started, fails, or leaves no valid tour.
+/// Throws InputError if the program cannot be started, fails, or leaves no valid tour.
 SolveResult solve_with_lkh(const Instance& instance, const SolveOptions& options, const std::string& binary);
 
 }  // namespace puretour

@@ -36,7 +36,7 @@ struct Answer {
   std::string method;
 };
 
-constexpr std::size_t kMostSmallNodes = 1500;
+constexpr std::size_t kMaxSmallNodes = 1500;
 constexpr int kManyRuns = 1000;  // until two agree, or the time is over
 
 // What EAX needs to know of an instance before it starts.
@@ -50,11 +50,11 @@ struct EaxPlan {
 // no distances, good edges can be far down the lists, and Lin-Kernighan tours too much alike.
 EaxPlan plan_eax(const Instance& instance) {
   constexpr double kClusteredShare = 0.2;
-  constexpr std::size_t kMostClusteredNodes = 20000;  // above, 3-opt tours would take too long
+  constexpr std::size_t kMaxClusteredNodes = 20000;  // above, 3-opt tours would take too long
   const bool is_matrix = instance.metric() == Metric::kExplicit;
   EaxPlan plan{Problem(instance, is_matrix ? 30 : 10, 1, CandidateKind::kQuadrant), {}};
   if (is_matrix) plan.options.merge_neighbours = 30;
-  if (!is_matrix && instance.size() <= kMostClusteredNodes && long_edge_share(plan.problem) > kClusteredShare) {
+  if (!is_matrix && instance.size() <= kMaxClusteredNodes && long_edge_share(plan.problem) > kClusteredShare) {
     constexpr int kWide = 24;
     plan.problem = Problem(instance, kWide, 1, CandidateKind::kQuadrant);
     plan.options.merge_neighbours = kWide;
@@ -100,10 +100,10 @@ bool can_evolve(const Task& task, double seconds) {
 
 Answer run_kicks(const Task& task, const SolverSettings& settings) {
   // Quadrants give the penalties a graph without gaps; where there is no time for penalties, plain neighbours do.
-  constexpr double kMostQuadrantNodes = 200000;
+  constexpr double kMaxQuadrantNodes = 200000;
   constexpr double kQuadrantSecondsPerNode = 1e-4;
   const auto n = static_cast<double>(task.instance.size());
-  const bool has_time = n <= kMostQuadrantNodes && task.options.deadline.seconds_left() > kQuadrantSecondsPerNode * n;
+  const bool has_time = n <= kMaxQuadrantNodes && task.options.deadline.seconds_left() > kQuadrantSecondsPerNode * n;
   const auto kind = has_time ? CandidateKind::kQuadrant : CandidateKind::kNearest;
   const Problem problem(task.instance, kLocalSearchCandidates, 1, kind);
   return {kick(task, problem, settings.max_kicks, task.options.deadline).order, "lk"};
@@ -129,7 +129,7 @@ Answer run_eax(const Task& task, const SolverSettings& settings) {
   // Small instances are cheap enough to be solved twice, which tells whether the tour is likely to be the best; the
   // runs grow until two agree. Longer ones are seldom solved to the last unit, so that runs would not agree; one run
   // with many tours is better.
-  const bool is_small = task.instance.size() <= kMostSmallNodes;
+  const bool is_small = task.instance.size() <= kMaxSmallNodes;
   EaxPlan plan = plan_eax(task.instance);
   plan.options.population = is_small ? 80 : plan.is_clustered ? 150 : 300;
   plan.options.runs = is_timed(task) ? kManyRuns : is_small ? 5 : plan.is_clustered ? 4 : 1;
@@ -144,7 +144,7 @@ Answer run_auto(const Task& task, const SolverSettings& settings) {
   if (is_timed(task)) {
     // Small instances: EAX as without a limit, if that is likely to end in half of the time.
     constexpr double kToursOfAllRuns = 5 * 80;
-    const bool has_time = task.instance.size() <= kMostSmallNodes &&
+    const bool has_time = task.instance.size() <= kMaxSmallNodes &&
                           task.options.deadline.seconds_left() > 2 * kToursOfAllRuns * seconds_per_tour;
     return has_time ? run_eax(task, settings) : run_lk(task, settings);
   }

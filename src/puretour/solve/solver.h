@@ -46,7 +46,7 @@ class Solver {
 
   [[nodiscard]] virtual std::string name() const = 0;
 
-  /// A tour with all fixed edges of the instance. Throws InputError for an instance that it can not handle. No nodes:
+  /// A tour with all fixed edges of the instance. Throws InputError for an instance that it cannot handle. No nodes:
   /// an InputError.
   [[nodiscard]] virtual SolveResult solve(const Instance& instance, const SolveOptions& options) const = 0;
 };

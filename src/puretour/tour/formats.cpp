@@ -63,7 +63,7 @@ std::vector<Sample> parse_samples(std::string_view content, const std::string& s
 std::unique_ptr<std::istream> open_file(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw InputError(fmt::format("{}: is a directory; give a file name", path));
   auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
-  if (!*file) throw InputError(fmt::format("{}: can not read it: {}", path, std::strerror(errno)));
+  if (!*file) throw InputError(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
   return file;
 }
 

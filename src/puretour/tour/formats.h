@@ -64,7 +64,7 @@ struct WriteOptions {
 };
 
 /// Writes the samples to `path` ("-": standard output), whole or not at all. Without a format the extension decides.
-/// Throws InputError if the format can not hold them: several instances (tsplib), tours (tsplib, npy), different sizes
+/// Throws InputError if the format cannot hold them: several instances (tsplib), tours (tsplib, npy), different sizes
 /// (npy, npz), no planar coordinates (all but tsplib).
 void write_samples(const std::string& path, std::optional<FileFormat> format, std::span<const Sample> samples,
                    const WriteOptions& options = {});

@@ -125,12 +125,12 @@ std::optional<Sample> LineReader::next() {
 
 std::span<const Point> require_planar_points(const Instance& instance, std::string_view format_name) {
   if (instance.size() == 0) {
-    throw InputError(fmt::format("an instance without nodes can not be written as {}", format_name));
+    throw InputError(fmt::format("an instance without nodes cannot be written as {}", format_name));
   }
   const std::string name = instance.name().empty() ? "the instance" : instance.name();
   if (instance.metric() == Metric::kGeo) {
     throw InputError(fmt::format(
-        "{} has GEO coordinates (degrees and minutes), which {} can not hold; write it as tsplib", name, format_name));
+        "{} has GEO coordinates (degrees and minutes), which {} cannot hold; write it as tsplib", name, format_name));
   }
   if (!instance.has_points()) {
     throw InputError(fmt::format("{} has weights but no coordinates, and {} holds only coordinates; write it as tsplib",

@@ -41,7 +41,7 @@ class Inflater {
  public:
   Inflater() {
     constexpr int kRawDeflate = -15;  // no zlib header, the largest window
-    if (inflateInit2(&stream, kRawDeflate) != Z_OK) throw InternalError("zlib: can not start to inflate");
+    if (inflateInit2(&stream, kRawDeflate) != Z_OK) throw InternalError("zlib: cannot start to inflate");
   }
   ~Inflater() { inflateEnd(&stream); }
   Inflater(const Inflater&) = delete;
@@ -189,7 +189,7 @@ std::string NpzReader::inflated(std::string_view name, const Entry& entry, std::
   // Deflate expands no byte to more than 1032, so this bounds the memory that a false size can claim.
   constexpr std::uint64_t kMaxExpansion = 1032;
   if (entry.size / kMaxExpansion > data.size()) {
-    fail(entry.directory_offset, fmt::format("{} can not have {} bytes: it has only {} when compressed",
+    fail(entry.directory_offset, fmt::format("{} cannot have {} bytes: it has only {} when compressed",
                                              quote_input(name), entry.size, data.size()));
   }
   Inflater inflater;

@@ -583,7 +583,7 @@ Tour parse_tsplib_tour(std::string_view text, const std::string& source, std::op
 
 std::string format_tsplib(const Instance& instance) {
   const std::size_t n = instance.size();
-  if (n == 0) throw InputError("an instance without nodes can not be written as a TSPLIB file");
+  if (n == 0) throw InputError("an instance without nodes cannot be written as a TSPLIB file");
   std::string out;
   append_header(out, instance.name(), "TSP");
   out += fmt::format("DIMENSION: {}\nEDGE_WEIGHT_TYPE: {}\n", n, metric_name(instance.metric()));
@@ -612,7 +612,7 @@ std::string format_tsplib(const Instance& instance) {
 }
 
 std::string format_tsplib_tour(const Tour& tour, std::string_view name, std::optional<double> length) {
-  if (tour.size() == 0) throw InputError("a tour without nodes can not be written as a TSPLIB file");
+  if (tour.size() == 0) throw InputError("a tour without nodes cannot be written as a TSPLIB file");
   std::string out;
   append_header(out, name, "TOUR");
   if (length) {

@@ -18,13 +18,13 @@ double mean(std::span<const double> values) {
 
 // The continued fraction of the incomplete beta function (Lentz's method).
 double beta_fraction(double a, double b, double x) {
-  constexpr int kMostTerms = 10000;
+  constexpr int kMaxTerms = 10000;
   constexpr double kTiny = 1e-300;
   const auto away_from_zero = [](double v) { return std::abs(v) < kTiny ? kTiny : v; };
   double c = 1;
   double d = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
   double result = d;
-  for (int m = 1; m <= kMostTerms; ++m) {
+  for (int m = 1; m <= kMaxTerms; ++m) {
     const auto k = static_cast<double>(m);
     const double even = k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k));
     d = 1 / away_from_zero(1 + even * d);

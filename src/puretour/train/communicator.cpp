@@ -96,7 +96,7 @@ Communicator::Communicator(const ProcessPlace& place) : place_(place) {
     throw;
   } catch (const std::exception& error) {
     throw ConnectionError(
-        fmt::format("process {} can not reach the others at {}: {}", place.rank, place.rendezvous, first_line(error)));
+        fmt::format("process {} cannot reach the others at {}: {}", place.rank, place.rendezvous, first_line(error)));
   }
 }
 

@@ -20,7 +20,7 @@ std::int64_t chunk_size(const nn::Network& network, const Tensor& encoded, const
     const std::size_t tokens = *std::max_element(invit->state_views.begin(), invit->state_views.end()) + 2;
     floats_per_step = static_cast<double>(tokens * invit->embedding_dim);
   } else {
-    if (nn::kernels_take(encoded)) return tours.size(0);  // they look after their memory themselves
+    if (nn::kernels_support(encoded)) return tours.size(0);  // they look after their memory themselves
     floats_per_step = static_cast<double>(encoded.size(-1));
   }
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(kFloats / (steps * floats_per_step)));

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "puretour/kernels/bfloat16.h"
+#include "puretour/kernels/gemm/bfloat16.h"
 #include "puretour/models/config.h"
 
 namespace puretour::train {

@@ -167,7 +167,7 @@ void Trainer::prepare(const TrainOptions& options) {
   communicator_ = std::make_unique<Communicator>(options.place);
   if (recipe_.batch % static_cast<std::size_t>(communicator_->count()) != 0) {
     throw InputError(
-        fmt::format("batch is {}, which can not be shared by {} processes", recipe_.batch, communicator_->count()));
+        fmt::format("batch is {}, which cannot be shared by {} processes", recipe_.batch, communicator_->count()));
   }
   step_weights_ = options.weights ? options.weights : weights_of_method(recipe_, threads_);
   network_ = nn::make_network(network_config(recipe_));

@@ -86,14 +86,14 @@ class AppendedFile {
     std::error_code error;
     if (std::filesystem::exists(path_)) std::filesystem::resize_file(path_, bytes, error);
     stream_.open(path_, std::ios::app | std::ios::binary);
-    if (error || !stream_) throw InputError(fmt::format("{}: can not be written", path_.string()));
+    if (error || !stream_) throw InputError(fmt::format("{}: cannot be written", path_.string()));
     bytes_ = bytes;
   }
 
   void line(const Json& values) {
     const std::string text = values.dump() + '\n';
     stream_ << text << std::flush;
-    if (!stream_) throw InputError(fmt::format("{}: can not be written; is the disk full?", path_.string()));
+    if (!stream_) throw InputError(fmt::format("{}: cannot be written; is the disk full?", path_.string()));
     bytes_ += text.size();
   }
 
