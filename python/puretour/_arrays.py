@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 MAX_NODES = 100_000_000
+MAX_COORDINATE = 1e100  # squares of differences stay finite
 MAX_THREADS = 1024
 
 
@@ -71,6 +72,11 @@ def floats(value: Any, name: str, wanted: str) -> Floats:
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
         raise InputError(
             f"{name} has shape {shape_text(array.shape)} and holds {result[index]} at {index}; wanted: {wanted}, finite"
+        )
+    if result.size > 0 and max(result.max(), -result.min()) > MAX_COORDINATE:
+        raise InputError(
+            f"{name} has shape {shape_text(array.shape)} and values from {result.min()} to {result.max()}; "
+            f"wanted: {wanted}, within {MAX_COORDINATE:g}"
         )
     return result
 

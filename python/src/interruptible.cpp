@@ -36,14 +36,11 @@ void run_interruptibly(const std::function<void(std::atomic<bool>& stop)>& work,
     while (true) {
       {
         std::unique_lock lock(mutex);
-        if (from_python) {
-          ended.wait(lock, [&] { return done; });
-        } else {
-          ended.wait_for(lock, kPause, [&] { return done; });
-        }
+        ended.wait_for(lock, kPause, [&] { return done; });
         if (done) break;
       }
       // Not under the mutex: the worker may need the GIL for a call back.
+      if (from_python) continue;
       const py::gil_scoped_acquire acquired;
       try {
         if (PyErr_CheckSignals() != 0) throw py::error_already_set();
