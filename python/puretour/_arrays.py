@@ -107,11 +107,8 @@ def points(value: Any, wanted: str = "(N, 2) or (B, N, 2)", batch: Optional[bool
 
 def points_and_tours(
     points_value: Any, tours_value: Any, name: str = "tours", least_nodes: int = 1
-) -> tuple[Floats, Integers, tuple[int, ...]]:
-    """Points as (B, N, 2), tours as (B, S, N), and the shape (...) of the batch that the user sees.
-
-    (N, 2) goes with (N,) and (S, N), (B, N, 2) with (B, N) and (B, S, N).
-    """
+) -> tuple[Floats, Integers]:
+    """Points (N, 2) with tours (N,) or (S, N), or points (B, N, 2) with tours (B, N) or (B, S, N)."""
     array = points(points_value)
     nodes = array.shape[-2]
     wanted = f"({nodes},) or (S, {nodes})" if array.ndim == 2 else f"({len(array)}, {nodes}) or ({len(array)}, S, {nodes})"
@@ -122,9 +119,7 @@ def points_and_tours(
         raise InputError(f"{name} has shape {shape_text(tours.shape)}; wanted: {wanted}")
     if nodes < least_nodes:
         raise InputError(f"points has shape {shape_text(array.shape)}; wanted: at least {least_nodes} nodes")
-    instances = 1 if array.ndim == 2 else len(array)
-    each = tours.shape[-2] if tours.ndim == array.ndim else 1
-    return array.reshape(instances, nodes, 2), tours.reshape(instances, each, nodes), tours.shape[:-1]
+    return array, tours
 
 
 def integer(value: Any, name: str, low: int, high: int) -> int:
@@ -186,11 +181,3 @@ def callback(value: Any, name: str) -> Any:
     if value is not None and not callable(value):
         raise InputError(f"{name} is {value!r}; wanted: a function, or None")
     return value
-
-
-def unbatched(array: Any, shape: tuple[int, ...]) -> Any:
-    """The array with this shape; a plain number for ()."""
-    reshaped = np.reshape(array, shape)
-    return reshaped if shape else reshaped.item()
-
-

@@ -174,15 +174,15 @@ class Model:
             A float for one tour, else float64 of the shape of the batch; with ``per_step`` the shape of ``tours``.
             No gradients.
         """
-        array, orders, shape = _arrays.points_and_tours(points, tours)
+        array, orders = _arrays.points_and_tours(points, tours)
         steps = self._core.log_probs(
             array, orders, _arrays.boolean(raw_coordinates, "raw_coordinates"), _arrays.threads(threads)
         )
         convert = _arrays.like(points, tours)
         if _arrays.boolean(per_step, "per_step"):
-            return convert(steps.reshape(*shape, array.shape[1]))
-        total = _arrays.unbatched(steps.sum(axis=-1), shape)
-        return convert(total) if shape else total
+            return convert(steps)
+        total = steps.sum(axis=-1)
+        return convert(total) if orders.ndim > 1 else float(total)
 
 
 def _positive(value: Any, name: str) -> float:

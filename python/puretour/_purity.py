@@ -28,12 +28,11 @@ def purity(points: Any, tours: Any, *, threads: int = 0) -> Purity:
     >>> puretour.purity(points, puretour.solve(points, time_limit=1).tour).prop_0 > 0.9
     True
     """
-    array, orders, shape = _arrays.points_and_tours(points, tours, least_nodes=2)
+    array, orders = _arrays.points_and_tours(points, tours, least_nodes=2)
     measured = _core.tour_orders(array, orders, _arrays.threads(threads))
-    nodes = array.shape[1]
-    rows = measured.reshape(-1, nodes)
+    rows = measured.reshape(-1, measured.shape[-1])
     if len(rows) == 0:
-        raise InputError(f"tours has shape {_arrays.shape_text(np.shape(tours))}; wanted: at least one tour")
+        raise InputError(f"tours has shape {_arrays.shape_text(orders.shape)}; wanted: at least one tour")
     highest = int(rows.max())
     keys = rows + np.arange(len(rows))[:, None] * (highest + 1)
     histograms = np.bincount(keys.ravel(), minlength=len(rows) * (highest + 1)).reshape(len(rows), highest + 1)
@@ -42,7 +41,7 @@ def purity(points: Any, tours: Any, *, threads: int = 0) -> Purity:
     impure = edges - int(histogram[0])
     total = int(rows.sum())
     return Purity(
-        orders=_arrays.like(points, tours)(measured.reshape(*shape, nodes)),
+        orders=_arrays.like(points, tours)(measured),
         histogram=histogram,
         prop_0=int(histogram[0]) / edges,
         apo=total / edges,
@@ -117,7 +116,7 @@ def pupo_weights(
     >>> puretour.pupo_weights([[0, 0], [4, 0], [2, 1], [2, -3], [7, 1]], [0, 2, 1, 4, 3], discount=0.5).shape
     (5,)
     """
-    array, orders, _ = _arrays.points_and_tours(points, tours)
+    array, orders = _arrays.points_and_tours(points, tours)
     weights = _core.pupo_weights(
         array,
         orders,
@@ -126,7 +125,7 @@ def pupo_weights(
         _arrays.boolean(clamp, "clamp"),
         _arrays.threads(threads),
     )
-    return _arrays.like(points, tours)(weights.reshape(np.shape(tours)))
+    return _arrays.like(points, tours)(weights)
 
 
 def pupo_trace(
@@ -188,7 +187,7 @@ def law_fit(tours: Any, *, rounds: int = 1000, seed: int = 0) -> LawFit:
         if counts.ndim == 1:
             counts = counts[None]
         if counts.ndim != 2 or counts.size == 0 or counts.shape[1] > 2**31:
-            raise InputError(f"tours has shape {_arrays.shape_text(np.shape(tours))}; wanted: {wanted}")
+            raise InputError(f"tours has shape {_arrays.shape_text(counts.shape)}; wanted: {wanted}")
         if counts.max() > 2**50:
             raise InputError(f"tours counts {counts.max()} edges; wanted: at most 2^50")
     fields = _core.law_fit(

@@ -219,11 +219,8 @@ def complete_tour(points: Any, visited: Any, *, seed: int = 0, threads: int = 0)
     fits = begin.ndim == array.ndim - 1 and begin.shape[-1] <= array.shape[-2]
     if not fits or (array.ndim == 3 and len(begin) != len(array)):
         raise InputError(f"visited has shape {_arrays.shape_text(begin.shape)}; wanted: {wanted}")
-    single = array.ndim == 2
-    tours = _core.complete_tours(
-        array[None] if single else array, begin[None] if single else begin, _arrays.seed(seed), _arrays.threads(threads)
-    )
-    return _arrays.like(points, visited)(tours[0] if single else tours)
+    tours = _core.complete_tours(array, begin, _arrays.seed(seed), _arrays.threads(threads))
+    return _arrays.like(points, visited)(tours)
 
 
 def tour_length(points: Any, tours: Any, *, threads: int = 1) -> Any:
@@ -242,6 +239,6 @@ def tour_length(points: Any, tours: Any, *, threads: int = 1) -> Any:
     """
     if isinstance(points, Instance):
         return _core.instance_tour_length(points, _tour(tours, len(points), "tours"))
-    array, orders, shape = _arrays.points_and_tours(points, tours)
-    lengths = _arrays.unbatched(_core.tour_lengths(array, orders, _arrays.threads(threads)), shape)
-    return _arrays.like(points, tours)(lengths) if shape else lengths
+    array, orders = _arrays.points_and_tours(points, tours)
+    lengths = _core.tour_lengths(array, orders, _arrays.threads(threads))
+    return _arrays.like(points, tours)(lengths) if lengths.ndim > 0 else lengths.item()

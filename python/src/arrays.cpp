@@ -89,12 +89,20 @@ Integers to_array(std::span<const NodeId> nodes) {
 }
 
 BatchShape batch_shape(const Doubles& points, const Integers& tours) {
-  if (points.ndim() != 3 || tours.ndim() != 3 || dim(points, 2) != 2 || dim(tours, 0) != dim(points, 0) ||
-      dim(tours, 2) != dim(points, 1)) {
-    throw InputError(fmt::format("points has shape {}, tours {}; wanted: (B, N, 2) and (B, S, N)", shape_text(points),
-                                 shape_text(tours)));
+  const py::ssize_t more = tours.ndim() - points.ndim();
+  const bool fits = (points.ndim() == 2 || points.ndim() == 3) && dim(points, points.ndim() - 1) == 2 &&
+                    (more == 0 || more == -1) && dim(tours, tours.ndim() - 1) == dim(points, points.ndim() - 2) &&
+                    (points.ndim() == 2 || dim(tours, 0) == dim(points, 0));
+  if (!fits) {
+    throw InputError(fmt::format("points has shape {}, tours {}; wanted: (B, N, 2) with (B, N) or (B, S, N)",
+                                 shape_text(points), shape_text(tours)));
   }
-  return {dim(points, 0), dim(tours, 1), dim(points, 1)};
+  return {points.ndim() == 2 ? 1 : dim(points, 0), more == 0 ? dim(tours, tours.ndim() - 2) : 1,
+          dim(points, points.ndim() - 2)};
+}
+
+std::vector<py::ssize_t> shape_of(const py::array& array, py::ssize_t dropped) {
+  return {array.shape(), array.shape() + std::max<py::ssize_t>(0, array.ndim() - dropped)};
 }
 
 }  // namespace puretour::python

@@ -38,13 +38,17 @@ std::vector<NodeId> prefixes_of(const Integers& array, std::size_t num_nodes, co
 /// A new array of node numbers.
 Integers to_array(std::span<const NodeId> nodes);
 
-/// B, N and S of a batch: points (B, N, 2), tours (B, S, N). Throws InputError if they do not fit.
+/// B, S and N of points (N, 2) with tours (N) or (S, N), or of points (B, N, 2) with tours (B, N) or (B, S, N).
 struct BatchShape {
   std::size_t instances;
   std::size_t tours_each;
   std::size_t nodes;
 };
+/// Throws InputError if they do not fit.
 BatchShape batch_shape(const Doubles& points, const Integers& tours);
+
+/// The shape of an array without its last `dropped` dimensions, for a new one.
+std::vector<py::ssize_t> shape_of(const py::array& array, py::ssize_t dropped = 0);
 
 /// One dimension of an array.
 inline std::size_t dim(const py::array& array, py::ssize_t axis) {

@@ -72,12 +72,12 @@ class Model {
     return py::make_tuple(tours, log_probs);
   }
 
-  // points (B, N, 2), tours (B, S, N) -> log-probabilities of all steps (B, S, N).
+  // Shapes as of batch_shape(); the log-probabilities of all steps.
   [[nodiscard]] Doubles log_probs(const Doubles& points, const Integers& tours, bool raw_coordinates,
                                   int threads) const {
     const BatchShape shape = batch_shape(points, tours);
     const std::vector<NodeId> given = tours_of(tours, shape.nodes, "tours");
-    Doubles result({tours.shape(0), tours.shape(1), tours.shape(2)});
+    Doubles result(shape_of(tours));
     double* out = result.mutable_data();
     run(points, shape.tours_each, given, {false, 1, 0, raw_coordinates, threads},
         [&](std::size_t index, const Rollout& rollout) {
@@ -92,8 +92,8 @@ class Model {
   void run(const Doubles& points, std::size_t tours_each, std::span<const NodeId> given, const RolloutCall& call,
            const Take& take) const {
     const auto all_points = points_of(points);
-    const std::size_t count = dim(points, 0);
-    const std::size_t nodes = dim(points, 1);
+    const std::size_t count = points.ndim() == 2 ? 1 : dim(points, 0);
+    const std::size_t nodes = dim(points, points.ndim() - 2);
     if (nodes == 0 && count > 0) throw InputError("points has no nodes");
     if (!(call.temperature > 0)) throw InputError(fmt::format("temperature is {}; wanted: above 0", call.temperature));
     run_interruptibly([&](std::atomic<bool>& stop) {

@@ -16,13 +16,12 @@
 namespace puretour::python {
 namespace {
 
-// points (B, N, 2), tours (B, S, N) -> (B, S, N).
+// Shapes as of batch_shape(); the result has that of the tours.
 Integers tour_orders_of(const Doubles& points, const Integers& tours, int threads) {
   const BatchShape shape = batch_shape(points, tours);
   const auto all_points = points_of(points);
   const std::vector<NodeId> orders = tours_of(tours, shape.nodes, "tours");
-  Integers result({static_cast<py::ssize_t>(shape.instances), static_cast<py::ssize_t>(shape.tours_each),
-                   static_cast<py::ssize_t>(shape.nodes)});
+  Integers result(shape_of(tours));
   std::int64_t* out = result.mutable_data();
   const py::gil_scoped_release released;
   const bool single = shape.instances == 1;
@@ -93,14 +92,13 @@ PupoOptions pupo_options(double discount, const std::string& variant, bool clamp
   return options;
 }
 
-// points (B, N, 2), tours (B, S, N) -> (B, S, N).
+// Shapes as of batch_shape(); the result has that of the tours.
 py::array_t<float> weights_of(const Doubles& points, const Integers& tours, double discount, const std::string& variant,
                               bool clamp, int threads) {
   const BatchShape shape = batch_shape(points, tours);
   const auto all_points = points_of(points);
   const PupoOptions options = pupo_options(discount, variant, clamp);
-  py::array_t<float> weights({static_cast<py::ssize_t>(shape.instances), static_cast<py::ssize_t>(shape.tours_each),
-                              static_cast<py::ssize_t>(shape.nodes)});
+  py::array_t<float> weights(shape_of(tours));
   const std::span<float> out(weights.mutable_data(), static_cast<std::size_t>(weights.size()));
   const py::gil_scoped_release released;
   const std::vector<NodeId> orders = tours_of(tours, shape.nodes, "tours");

@@ -94,19 +94,20 @@ py::tuple solve_many(const Doubles& points, const Integers& offset_array, const 
   return py::make_tuple(tours, lengths);
 }
 
-// points (B, N, 2), visited (B, K).
+// points (N, 2) and visited (K), or points (B, N, 2) and visited (B, K).
 Integers complete_tours(const Doubles& points, const Integers& visited, std::uint64_t seed, int threads) {
-  if (points.ndim() != 3 || visited.ndim() != 2 || dim(visited, 0) != dim(points, 0) ||
-      dim(visited, 1) > dim(points, 1)) {
+  const py::ssize_t last = visited.ndim() - 1;
+  if ((points.ndim() != 2 && points.ndim() != 3) || last != points.ndim() - 2 ||
+      dim(visited, last) > dim(points, last) || (last == 1 && dim(visited, 0) != dim(points, 0))) {
     throw InputError(fmt::format("points has shape {}, visited {}; wanted: (B, N, 2) and (B, K) with K <= N",
                                  shape_text(points), shape_text(visited)));
   }
   const auto all_points = points_of(points);
-  const std::size_t count = dim(points, 0);
-  const std::size_t nodes = dim(points, 1);
-  const std::size_t known = dim(visited, 1);
+  const std::size_t count = last == 1 ? dim(points, 0) : 1;
+  const std::size_t nodes = dim(points, last);
+  const std::size_t known = dim(visited, last);
   const std::vector<NodeId> prefixes = prefixes_of(visited, nodes, "visited");
-  Integers tours({static_cast<py::ssize_t>(count), static_cast<py::ssize_t>(nodes)});
+  Integers tours(shape_of(points, 1));
   std::int64_t* out = tours.mutable_data();
   run_interruptibly([&](std::atomic<bool>& stop) {
     parallel_for_blocks(count, kLabelsAtOnce, threads, [&](std::size_t begin, std::size_t end) {
@@ -123,12 +124,12 @@ Integers complete_tours(const Doubles& points, const Integers& visited, std::uin
   return tours;
 }
 
-// points (B, N, 2), tours (B, S, N) -> (B, S).
+// Shapes as of batch_shape(); the result has that of the tours without the nodes.
 Doubles tour_lengths(const Doubles& points, const Integers& tours, int threads) {
   const BatchShape shape = batch_shape(points, tours);
   const auto all_points = points_of(points);
   const std::vector<NodeId> orders = tours_of(tours, shape.nodes, "tours");
-  Doubles lengths({static_cast<py::ssize_t>(shape.instances), static_cast<py::ssize_t>(shape.tours_each)});
+  Doubles lengths(shape_of(tours, 1));
   double* out = lengths.mutable_data();
   const py::gil_scoped_release released;
   parallel_for_blocks(shape.instances, 64, threads, [&](std::size_t begin, std::size_t end) {
