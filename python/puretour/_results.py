@@ -57,7 +57,7 @@ def _plot_tour(points: Any, tour: Any, ax: Optional[Axes], title: str, orders: O
     return axes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """A tour and what is known about it.
 
@@ -99,7 +99,7 @@ class Result:
         return _plot_tour(self.points, np.asarray(self.tour), ax, f"{self.method}: {self.length:.10g}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ManyResult:
     """Tours of many instances.
 
@@ -114,7 +114,7 @@ class ManyResult:
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Purity:
     """Purity orders of tours, and the metrics of the paper, pooled over all of them.
 
@@ -172,7 +172,7 @@ class PupoTrace(NamedTuple):
     weights: npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExponentialFit:
     """y(k) = alpha exp(-beta k), with its error in linear space and R^2 in the space of the fit."""
 
@@ -182,7 +182,7 @@ class ExponentialFit:
     r_squared: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LawFit:
     """The Purity Law of a set of tours.
 

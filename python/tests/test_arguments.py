@@ -151,13 +151,15 @@ def _random_array(rng):
     generator = np.random.default_rng(rng.randrange(2**32))
     if kind < 5:
         array = generator.random((*batch, nodes, 2)) * 10.0 ** rng.choice([-320, -3, 0, 0, 0, 4, 90])
-        array = array.astype(rng.choice([np.float64, np.float64, np.float32, np.float16, np.int64, np.int8, np.longdouble]))
+        with np.errstate(all="ignore"):
+            array = array.astype(rng.choice([np.float64, np.float64, np.float32, np.float16, np.int64, np.int8, np.longdouble]))
     elif kind < 9:
         tours = np.tile(np.arange(nodes), (*batch, 1))
         array = generator.permuted(tours, axis=-1).astype(rng.choice([np.int64, np.int32, np.uint8, np.float32]))
     else:
         shape = tuple(rng.choice([0, 1, 2, 3, 4]) for _ in range(rng.randrange(4)))
-        array = (generator.random(shape) * 8).astype(rng.choice([float, int, bool, complex, "U3", object]))
+        array = np.asarray(generator.random(shape) * 8).astype(rng.choice([float, int, bool, complex, "U3", object]))
+    array = np.asarray(array)
     if array.size > 0 and rng.random() < 0.15 and array.dtype.kind in "fi":
         array.flat[rng.randrange(array.size)] = rng.choice([-1, 0, 3, 99] + [float("nan"), float("inf")] * (array.dtype.kind == "f"))
     if rng.random() < 0.2 and array.ndim > 0:
