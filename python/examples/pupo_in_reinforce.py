@@ -12,28 +12,29 @@ class AttentionModel(nn.Module):
 
     def forward(self, points: Tensor) -> tuple[Tensor, Tensor]:  # (B, N, 2) -> tours (B, N), log-probabilities (B, N)
         nodes = self.encoder(self.embed(points))
-        keys, rows = self.key(nodes), torch.arange(len(points))
-        tours = [torch.zeros(len(points), dtype=torch.long)]
-        log_probs = [torch.zeros(len(points))]
+        keys, rows, log_probs = self.key(nodes), torch.arange(len(points)), [torch.zeros(len(points))]
+        tours = [torch.zeros_like(rows)]
         visited = torch.zeros(points.shape[:2], dtype=torch.bool)
         for _ in range(points.shape[1] - 1):
             visited = visited.index_put((rows, tours[-1]), torch.tensor(True))
             query = self.query(torch.cat([nodes[rows, tours[0]], nodes[rows, tours[-1]]], 1))
             logits = 10 * torch.tanh(torch.einsum("bd,bnd->bn", query, keys) / keys.shape[2] ** 0.5)
-            choice = torch.distributions.Categorical(logits=logits.masked_fill(visited, -torch.inf))
-            tours.append(choice.sample())
-            log_probs.append(choice.log_prob(tours[-1]))
+            log_p = torch.log_softmax(logits.masked_fill(visited, -torch.inf), 1)
+            tours.append(torch.multinomial(log_p.exp(), 1)[:, 0])
+            log_probs.append(log_p[rows, tours[-1]])
         return torch.stack(tours, 1), torch.stack(log_probs, 1)
 
-def train(steps: int = 300, batch: int = 128, nodes: int = 20) -> None:
-    model = AttentionModel()
-    optimiser = torch.optim.Adam(model.parameters(), lr=5e-4)
+def train(steps: int = 200, batch: int = 128, nodes: int = 20) -> None:
+    optimiser = torch.optim.Adam((model := AttentionModel()).parameters(), lr=5e-4)
     for step in range(steps):
-        points = torch.rand(batch, nodes, 2)
-        tours, log_probs = model(points)
+        tours, log_probs = model(points := torch.rand(batch, nodes, 2))
         lengths = puretour.tour_length(points, tours).float()
         log_probs = log_probs * puretour.pupo_weights(points, tours)  # this line makes it PUPO
         loss = ((lengths - lengths.mean()) * log_probs.sum(1)).mean()
-        optimiser.zero_grad(); loss.backward(); optimiser.step()  # type: ignore[no-untyped-call]
-        if step % 50 == 0: print(f"step {step}: mean length {lengths.mean():.3f}")
-if __name__ == "__main__": train()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        print(f"step {step}: mean length {lengths.mean():.3f}", end="\n" if step % 50 == 0 else "\r")
+
+if __name__ == "__main__":
+    train()
