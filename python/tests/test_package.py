@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,3 +71,16 @@ def test_types(tmp_path):
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), *files]
     checked = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert checked.returncode == 0, checked.stdout
+
+
+def test_examples_of_the_guide():
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed").use("Agg")
+    guide = (ROOT / "docs" / "python.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    names = {}
+    for block in blocks:
+        if "model(points)" not in block:  # part of the example that test_torch.py runs
+            exec(block.replace("10_000", "100"), names)  # noqa: S102
+    assert len(blocks) == 4
+    assert names["targets"].shape == (100,)
+    assert f"# {puretour.solve(puretour.generate('uniform', nodes=150, seed=1)).length} eax" in guide
