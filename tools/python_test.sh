@@ -35,7 +35,7 @@ if [[ ! -x "$venv/bin/pip" ]]; then
 fi
 if ! has "${needed// /, }"; then
   # shellcheck disable=SC2086  # a list of names
-  "$venv/bin/pip" install --quiet --disable-pip-version-check --retries 1 $needed >build/python-pip.log 2>&1 ||
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --retries 1 "pip>=22.1" $needed >build/python-pip.log 2>&1 ||
     skip "pip can not install $needed (no network? see build/python-pip.log)"
 fi
 # Nice to have; the tests that need them are skipped without.

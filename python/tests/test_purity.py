@@ -1,5 +1,8 @@
 """Purity, PUPO weights and the law against the definitions."""
 
+import subprocess
+import sys
+
 import numpy as np
 import oracles
 import pytest
@@ -133,3 +136,20 @@ def test_law_of_near_optimal_tours():
     assert fit.alpha_interval[0] < fit.alpha < fit.alpha_interval[1]
     one_by_one = [puretour.purity(p, t) for p, t in zip(points, puretour.solve_many(points).tours)]
     assert repr(puretour.law_fit(one_by_one, rounds=200)) == repr(fit)
+
+
+@pytest.mark.parametrize("discount", [0, 0.8, 1])
+def test_weights_are_those_of_the_command_bit_by_bit(discount, tmp_path):
+    points = puretour.generate("explosion", 60, seed=8)
+    tour = np.random.default_rng(8).permutation(60)
+    puretour.write(tmp_path / "tour.npz", points[None], tour[None])
+    options = ["--weights", str(tmp_path / "weights.csv"), "--discount", str(discount)]
+    command = [sys.executable, "-m", "puretour", "purity", str(tmp_path / "tour.npz"), *options]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    table = np.genfromtxt(tmp_path / "weights.csv", delimiter=",", names=True)
+    trace = puretour.pupo_trace(points, tour, discount)
+    assert (table["node"].astype(int) - 1 == tour).all()
+    assert (table["weight"] == trace.weights).all()
+    assert (table["availability_after"] == trace.availabilities).all()
+    assert (table["cost_of_next_edge"] == trace.costs).all()
+    assert (puretour.pupo_weights(points, tour, discount) == trace.weights.astype(np.float32)).all()

@@ -58,3 +58,19 @@ def test_the_example_runs(capsys):
     assert len(example.read_text().splitlines()) <= 40
     runpy.run_path(str(example), init_globals={}, run_name="example")["train"](steps=3, batch=8, nodes=10)
     assert "mean length" in capsys.readouterr().out
+
+
+def test_the_example_for_rl4co(tmp_path, monkeypatch):
+    pytest.importorskip("rl4co", reason="rl4co is not installed")
+    monkeypatch.chdir(tmp_path)  # Lightning writes logs
+    example = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "pupo_in_rl4co.py"), run_name="example")
+    env = example["TSPEnv"](generator_params={"num_loc": 12})
+    policy = example["PupoPolicy"](env_name=env.name, num_encoder_layers=1)
+    td = env.reset(batch_size=[4])
+    weighted = policy(td.clone(), env, decode_type="greedy", phase="train")
+    plain = example["AttentionModelPolicy"].forward(
+        policy, td.clone(), env, decode_type="greedy", return_actions=True, return_sum_log_likelihood=False
+    )
+    weights = puretour.pupo_weights(td["locs"], plain["actions"])
+    torch.testing.assert_close(weighted["log_likelihood"], (weights * plain["log_likelihood"]).sum(1))
+    example["train"](nodes=6, instances=32, batch=16)
