@@ -2,9 +2,9 @@
 from typing import Any
 
 import puretour
-from rl4co.envs import TSPEnv
-from rl4co.models import AttentionModel, AttentionModelPolicy
-from rl4co.utils import RL4COTrainer
+from rl4co.envs import TSPEnv  # type: ignore[import-untyped,unused-ignore]
+from rl4co.models import AttentionModel, AttentionModelPolicy  # type: ignore[import-untyped,unused-ignore]
+from rl4co.utils import RL4COTrainer  # type: ignore[import-untyped,unused-ignore]
 
 
 class PupoPolicy(AttentionModelPolicy):  # type: ignore[misc,unused-ignore]

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import re
 import subprocess
 import sys
@@ -68,6 +69,8 @@ def test_progress_bars():
 def test_types(tmp_path):
     pytest.importorskip("mypy", reason="mypy is not installed")
     files = [str(Path(__file__).parent / "typed_use.py")]
+    if importlib.util.find_spec("torch") is not None:
+        files.append(str(ROOT / "python" / "examples" / "pupo_in_reinforce.py"))
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), *files]
     checked = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert checked.returncode == 0, checked.stdout
