@@ -127,8 +127,8 @@ def solve_many(
 
     Args:
         points: (B, N, 2), or a sequence of arrays (N_b, 2) of different sizes.
-        method: "label" is made for many instances of up to 254 nodes: about a millisecond for 100 nodes, on average
-            0.01 % above optimal (larger ones are solved as "auto" does). Or a method of ``solve``.
+        method: "label" is made for many instances of up to 254 nodes: milliseconds each, on average about 0.01 % above
+            optimal (larger ones are solved as "auto" does). Or a method of ``solve``.
         time_limit: seconds per instance; not for "label".
         seed: instance b of a seed has the same tour whatever the number of threads.
         threads: 0 is one for every core.
