@@ -15,7 +15,7 @@ need() {
 
 check_format() {
   need clang-format
-  find src tests bench -name '*.cpp' -print0 -o -name '*.h' -print0 | xargs -0 clang-format --dry-run -Werror
+  find src tests bench python -name '*.cpp' -print0 -o -name '*.h' -print0 | xargs -0 clang-format --dry-run -Werror
 }
 
 check_shell() {

@@ -5,10 +5,12 @@
 
 # Packages of Debian 12 that the command needs, and those that the tests, the benchmarks and the lint add. LibTorch takes
 # any BLAS; with the reference one it is ten times slower than with OpenBLAS. rsvg-convert of librsvg2-bin makes PNGs, esbuild
-# bundles the script of the report. chromium is for the test of the report, node-typescript has the type checker.
+# bundles the script of the report. chromium is for the test of the report, node-typescript has the type checker; the
+# Python package needs python3-dev and python3-venv, and takes its core from ccache instead of compiling it again.
 PURETOUR_RUN_PACKAGES=(ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libtorch-dev libgloo-dev
                        libopenblas0-pthread librsvg2-bin esbuild)
-PURETOUR_TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-format clang-tidy chromium node-typescript)
+PURETOUR_TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-format clang-tidy chromium node-typescript ccache python3-dev
+                        python3-venv)
 
 # A compiler cache must not grow outside the checkout.
 export CCACHE_DIR="${CCACHE_DIR:-$root/build/ccache}"

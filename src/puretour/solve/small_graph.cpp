@@ -20,7 +20,8 @@ void SmallGraph::set_points(std::span<const Point> points) {
   costs_.resize(std::size_t{size_} * size_);
   Box box;
   for (const Point p : points) box.add(p);
-  const double extent = std::hypot(box.width(), box.height());
+  // Not std::hypot, whose last bit depends on the C library.
+  const double extent = std::sqrt(squared_distance(box.low, box.high));
   const double scale = extent > 0 ? kLargestCost / extent : 0;
   for (std::size_t i = 0; i < size_; ++i) {
     for (std::size_t j = 0; j < size_; ++j) {
