@@ -298,11 +298,11 @@ Recipe teacher_recipe(Recipe recipe) {
   recipe.batch = 64;
   if (recipe.model == "pointerformer") recipe.questions = 16;  // its encoder has twice the layers: let it teach more
   if (recipe.model == "invit") {
-    // Every step has views of its own: a few steps of many states.
+    // Every step has views of its own: a few steps of many states, but enough to be worth the sampled tour.
     recipe.epochs = 12;
-    recipe.batch = 32;
+    recipe.batch = 12;
     recipe.questions = 16;
-    recipe.taught_steps = 2;
+    recipe.taught_steps = 6;
     recipe.log_steps = 10;
     recipe.validation_steps = 500;
   }
